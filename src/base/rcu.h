@@ -1,0 +1,52 @@
+/* base/rcu.h - read-mostly data: published by pointer, read without a lock (liburcu, QSBR flavour).
+ *
+ * Readers are registered threads (reactors, the store's thread): they pay nothing, but must be offline while they
+ * wait. Workers are not registered and never touch such data. Freeing is by fl_rcu_free only; synchronize is never
+ * called on a reactor. In the TSan build each publication is told to the sanitizer, which can't see into liburcu.
+ *
+ * Owns:    what was given to fl_rcu_free, until its grace period is over. Thread: as said. Blocks: never, but for
+ *          fl_rcu_barrier (start or end of the program).                                                              */
+#ifndef BASE_RCU_H
+#define BASE_RCU_H
+
+/* liburcu's inline fast paths are wanted in its users. */
+#define URCU_INLINE_SMALL_FUNCTIONS
+#include <urcu/urcu-qsbr.h>
+#include <urcu/rculfhash.h>
+
+#ifdef FL_TSAN
+void fl_rcu_told_release_(const void *at);
+void fl_rcu_told_acquire_(const void *at);
+#else
+#define fl_rcu_told_release_(at) ((void)(at))
+#define fl_rcu_told_acquire_(at) ((void)(at))
+#endif
+
+/* Publishes *slot := value. Single writer at a time. */
+#define fl_rcu_publish(slot, value)              \
+    do {                                         \
+        __typeof__(*(slot)) fl_v_ = (value);     \
+        fl_rcu_told_release_(fl_v_);             \
+        rcu_set_pointer((slot), fl_v_);          \
+    } while (0)
+
+/* What is published; valid until the thread goes offline (on a reactor: until the callback returns). */
+#define fl_rcu_read(slot)                                     \
+    ({                                                        \
+        __typeof__(*(slot)) fl_r_ = rcu_dereference(*(slot)); \
+        fl_rcu_told_acquire_(fl_r_);                          \
+        fl_r_;                                                \
+    })
+
+/* Before and after a thread's reading life. */
+void fl_rcu_register(void);
+void fl_rcu_unregister(void);
+void fl_rcu_offline(void); /* before waiting */
+void fl_rcu_online(void);  /* after waiting */
+
+/* Calls free_it(head) after a grace period, on liburcu's own call thread. Any registered thread. */
+void fl_rcu_free(struct rcu_head *head, void (*free_it)(struct rcu_head *head));
+/* Waits until everything given to fl_rcu_free so far is freed. Not on a reactor. */
+void fl_rcu_barrier(void);
+
+#endif
