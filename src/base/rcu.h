@@ -9,17 +9,25 @@
 #ifndef BASE_RCU_H
 #define BASE_RCU_H
 
-/* liburcu's inline fast paths are wanted in its users. */
+/* liburcu's inline fast paths are wanted in its users. Not under TSan, which would take their volatile accesses, seen
+ * without the library's half, for races. */
+#ifndef FL_TSAN
 #define URCU_INLINE_SMALL_FUNCTIONS
-#include <urcu/urcu-qsbr.h>
+#endif
+#include <urcu-qsbr.h>
 #include <urcu/rculfhash.h>
 
 #ifdef FL_TSAN
 void fl_rcu_told_release_(const void *at);
 void fl_rcu_told_acquire_(const void *at);
+/* The slot itself must be an atomic in the sanitizer's eyes. */
+#define fl_rcu_store_(slot, value) __atomic_store_n((slot), (value), __ATOMIC_RELEASE)
+#define fl_rcu_load_(slot) __atomic_load_n((slot), __ATOMIC_ACQUIRE)
 #else
 #define fl_rcu_told_release_(at) ((void)(at))
 #define fl_rcu_told_acquire_(at) ((void)(at))
+#define fl_rcu_store_(slot, value) rcu_set_pointer((slot), (value))
+#define fl_rcu_load_(slot) rcu_dereference(*(slot))
 #endif
 
 /* Publishes *slot := value. Single writer at a time. */
@@ -27,13 +35,13 @@ void fl_rcu_told_acquire_(const void *at);
     do {                                         \
         __typeof__(*(slot)) fl_v_ = (value);     \
         fl_rcu_told_release_(fl_v_);             \
-        rcu_set_pointer((slot), fl_v_);          \
+        fl_rcu_store_((slot), fl_v_);            \
     } while (0)
 
 /* What is published; valid until the thread goes offline (on a reactor: until the callback returns). */
 #define fl_rcu_read(slot)                                     \
     ({                                                        \
-        __typeof__(*(slot)) fl_r_ = rcu_dereference(*(slot)); \
+        __typeof__(*(slot)) fl_r_ = fl_rcu_load_(slot);       \
         fl_rcu_told_acquire_(fl_r_);                          \
         fl_r_;                                                \
     })
