@@ -46,12 +46,15 @@ static inline bool fl_slice_starts(struct fl_slice s, struct fl_slice prefix)
 
 static inline bool fl_slice_ends(struct fl_slice s, struct fl_slice suffix)
 {
-    return s.len >= suffix.len && fl_slice_equal(fl_slice_of(s.at + (s.len - suffix.len), suffix.len), suffix);
+    return suffix.len == 0 ||
+           (s.len >= suffix.len && fl_slice_equal(fl_slice_of(s.at + (s.len - suffix.len), suffix.len), suffix));
 }
 
 /* From byte `from` on; past the end gives the empty slice at the end. */
 static inline struct fl_slice fl_slice_from(struct fl_slice s, size_t from)
 {
+    if (s.len == 0) /* at may be NULL, to which C allows no addition */
+        return s;
     return from >= s.len ? fl_slice_of(s.at + s.len, 0) : fl_slice_of(s.at + from, s.len - from);
 }
 

@@ -27,13 +27,14 @@ void fl_buf_done(struct fl_buf *b);
  * slices of it end here. */
 FL_CHECKED enum fl_status fl_buf_reserve(struct fl_buf *b, size_t n, struct fl_error *err);
 
+/* Without memory yet, data is NULL, and NULL + 0 is undefined in C: UBSan would stop there. */
 static inline struct fl_slice fl_buf_slice(const struct fl_buf *b) /* what is unread; valid until the next change */
 {
-    return fl_slice_of(b->data + b->read, b->write - b->read);
+    return fl_slice_of(b->data == NULL ? NULL : b->data + b->read, b->write - b->read);
 }
 static inline size_t fl_buf_len(const struct fl_buf *b) { return b->write - b->read; }
 static inline size_t fl_buf_room(const struct fl_buf *b) { return b->cap - b->write; }
-static inline uint8_t *fl_buf_tail(struct fl_buf *b) { return b->data + b->write; }
+static inline uint8_t *fl_buf_tail(struct fl_buf *b) { return b->data == NULL ? NULL : b->data + b->write; }
 static inline void fl_buf_added(struct fl_buf *b, size_t n) { b->write += n; }
 
 /* Drops n unread bytes from the front; an emptied buffer starts again at 0 without losing its memory. */
