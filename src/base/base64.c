@@ -56,6 +56,8 @@ bool fl_base64_put(struct fl_buf *b, struct fl_slice bytes)
 
     if (!make_room(b, bytes.len))
         return false;
+    if (bytes.len == 0)
+        return true;
     out = (char *)fl_buf_tail(b);
     for (end = write_groups(out, bytes.at, bytes.len, STANDARD); end < out + len; end++)
         *end = '=';
