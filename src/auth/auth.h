@@ -35,6 +35,9 @@ FL_CHECKED enum fl_status auth_cookie_verify(struct auth_cookies *c, struct fl_s
  * now + validity. */
 bool auth_cookie_put(struct auth_cookies *c, const struct auth_cookie *cookie, int64_t now_ms, struct fl_buf *out);
 bool auth_cookie_put_clear(struct auth_cookies *c, struct fl_buf *out); /* the clearing line */
+/* Either of the two (cookie NULL: the clearing line) for a door with plain and TLS listeners: secure adds the attribute. */
+bool auth_cookie_put_over(struct auth_cookies *c, const struct auth_cookie *cookie, int64_t now_ms, bool secure,
+                          struct fl_buf *out);
 /* The value of cookie `name` in a Cookie header, quotes kept; the first counts; false when absent. */
 bool auth_cookie_find(struct fl_slice header, const char *name, struct fl_slice *value);
 /* Timer duty, any thread: rolls the random secret when its period is over. */
