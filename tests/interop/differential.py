@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+"""Sends the same random requests to two KMS and compares every answer.
+
+usage: differential.py [--count N] [--seed N] [--json FILE] URL_A URL_B
+
+URL_A is the Java KMS, the measure; URL_B is the one under test. Both want fresh stores, the ACLs and the proxy users of
+kit/settings.py. Exit status 0: nothing but deliberate differences (deliberate.py); 1: disagreements, printed by kind."""
+import argparse
+import sys
+import time
+import urllib.parse
+
+import deliberate
+from differ import bodies, facts, report
+from differ.generator import Generator
+from differ.memory import Memory
+from differ.normal import Normaliser
+from differ.wire import Broken, Line
+
+AFTER = 5          # seconds for a server to close a connection whose other half is closed
+
+
+class Server:
+    def __init__(self, url):
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname or not parts.port:
+            raise SystemExit(f"differential.py: '{url}' is no http://HOST:PORT address")
+        self.line = Line(parts.hostname, parts.port)
+        self.memory = Memory(parts.hostname, parts.port)
+        self.address = (parts.hostname, parts.port)
+
+    def bytes_of(self, request):
+        """(head, body) of an ordinary request with this server's own values in it."""
+        unfit = "surrogatepass" if request.encoding.startswith("utf") else "replace"
+        body = None if request.body is None else self.memory.fill(request.body).encode(request.encoding, unfit)
+        lines = [f"{request.method} {self.memory.fill(request.target())} {request.version}"]
+        lines += [f"{n}: {self.memory.fill(v)}" for n, v in request.headers]
+        if body is not None:
+            lines.append(f"Content-Length: {len(body)}")
+        return "\r\n".join(lines + ["", ""]).encode("utf-8", "surrogatepass"), body or b""
+
+    def send(self, request):
+        head, body = self.bytes_of(request)
+        self.line.send(head + body)
+        return (head + body).decode("utf-8", "replace")
+
+    def receive(self, request):
+        try:
+            answer = self.line.answer(request.method)
+        except Broken as e:
+            self.line.close()
+            return str(e)
+        if request.version != "HTTP/1.1":
+            self.line.close()
+        return answer
+
+    def malformed(self, piece):
+        """All that comes back for a request that may not be one, as one text per answer."""
+        line = Line(*self.address)
+        line.send(self.memory.fill(piece.text).encode())
+        if not piece.whole:
+            line.end_of_request()
+        answers, left = [], 2
+        while left:
+            try:
+                if piece.expect and not answers:
+                    answers.append(self._after_continue(line, piece))
+                else:
+                    answers.append(line.answer(piece.method, AFTER))
+            except Broken as e:
+                answers.append(str(e))
+                break
+            if line.sock is None:
+                break
+            if len(answers) == 1 and not piece.trick.startswith("pipelined"):
+                line.end_of_request()
+            left -= 1
+        line.close()
+        return answers
+
+    def _after_continue(self, line, piece):
+        interim = line.head()
+        if interim.status == 100:
+            line.sock.sendall(piece.rest.encode())
+            answer = line.answer(piece.method)
+            answer.interim += 1
+            return answer
+        return interim
+
+
+class Comparison:
+    def __init__(self, urls, seed):
+        self.servers = [Server(u) for u in urls]
+        self.generator = Generator(seed)
+        self.report = report.Report()
+        self.known = {m for group in bodies.MATERIALS.values() for m in group}
+        self.number = 0
+
+    def step(self):
+        self.number += 1
+        request = self.generator.next()
+        if request.raw is not None:
+            sent, sides, answers = self._malformed(request)
+        else:
+            sent = [s.send(request) for s in self.servers][0]
+            answers = [s.receive(request) for s in self.servers]
+            sides = [self._normaliser(request, s).aspects(a) for s, a in zip(self.servers, answers)]
+        self.report.count(request, sides[0])
+        if sides[0] != sides[1]:
+            found = report.Disagreement(self.number, request, sent, *sides)
+            found.deliberate = deliberate.explain(found)
+            self.report.add(found)
+        if answers:
+            learned = facts.learn(request, answers, [s.memory for s in self.servers])
+            self.generator.learn(request, answers[0], learned)
+            if sides[0]["status"] != sides[1]["status"] and request.key:
+                self._level(request)
+
+    def _normaliser(self, request, server):
+        return Normaliser(request, self.number, server.memory, self.known)
+
+    def _malformed(self, request):
+        both = [s.malformed(request.raw) for s in self.servers]
+        sides = []
+        for server, answers in zip(self.servers, both):
+            normal = self._normaliser(request, server)
+            side = {}
+            for at, answer in enumerate(answers):
+                prefix = f"answer {at + 1} " if at else ""
+                side.update({prefix + k: v for k, v in normal.aspects(answer).items()})
+            sides.append(side)
+        return self.servers[0].memory.fill(request.raw.text), sides, None
+
+    def _level(self, request):
+        """After one server changed a key and the other did not: the key goes from both, so that one
+        disagreement does not make a hundred."""
+        clean = self.generator.level(request)
+        for server in self.servers:
+            server.send(clean)
+        for server in self.servers:
+            server.receive(clean)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", metavar="FILE", help="writes every disagreement there")
+    parser.add_argument("--show", type=int, default=40, metavar="N", help="examples for the N most frequent kinds (default 40)")
+    parser.add_argument("urls", nargs=2, metavar="URL")
+    args = parser.parse_args()
+    started = last = time.monotonic()
+    comparison = Comparison(args.urls, args.seed)
+    for done in range(1, args.count + 1):
+        comparison.step()
+        if time.monotonic() - last > 10:
+            last = time.monotonic()
+            print(f"differential: {done} of {args.count}, {len(comparison.report.unexplained())} disagreements", file=sys.stderr, flush=True)
+    if args.json:
+        comparison.report.write_json(args.json)
+    print(f"seed {args.seed}, {time.monotonic() - started:.0f} s: " + comparison.report.summary(("A", "B"), args.show))
+    return 1 if comparison.report.unexplained() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
