@@ -49,7 +49,7 @@ void fl_arena_reset(struct fl_arena *a)
 static struct fl_arena_block *add_block(struct fl_arena *a, size_t bytes)
 {
     size_t                 size = FL_MAX(bytes, a->block_bytes);
-    struct fl_arena_block *b = malloc(sizeof *b + size);
+    struct fl_arena_block *b = size > SIZE_MAX - sizeof *b ? NULL : malloc(sizeof *b + size);
 
     if (b == NULL)
         return NULL;
@@ -82,7 +82,7 @@ void *fl_arena_take(struct fl_arena *a, size_t bytes)
 
 struct fl_slice fl_arena_copy(struct fl_arena *a, struct fl_slice s)
 {
-    uint8_t *at = fl_arena_take(a, s.len + 1);
+    uint8_t *at = s.len == SIZE_MAX ? NULL : fl_arena_take(a, s.len + 1);
 
     if (at == NULL)
         return (struct fl_slice){ NULL, 0 };
