@@ -174,16 +174,17 @@ static void set_stuck(struct io_conn *c, bool stuck)
 /* Sends what waits; false: the connection failed. */
 static bool flush(struct io_conn *c)
 {
-    struct iovec    v = { .iov_base = c->out.data + c->out.read, .iov_len = fl_buf_len(&c->out) };
+    struct fl_slice waits = fl_buf_slice(&c->out);
+    struct iovec    v = { .iov_base = (void *)(uintptr_t)waits.at, .iov_len = waits.len };
     struct fl_error err;
     size_t          done = 0;
     enum fl_status  s;
 
-    if (v.iov_len == 0 && !c->transport->secure) {
+    if (waits.len == 0 && !c->transport->secure) {
         set_stuck(c, false);
         return true;
     }
-    s = c->transport->write(c, &v, v.iov_len > 0 && c->state == IO_OPEN, &done, &err);
+    s = c->transport->write(c, &v, waits.len > 0 && c->state == IO_OPEN, &done, &err);
     fl_buf_consume(&c->out, done);
     if (s != FL_OK && s != FL_WANT_WRITE) {
         io_conn_kill(c, IO_CLOSE_ERROR, &err);

@@ -44,13 +44,11 @@ enum fl_status io_wire_sendv(struct io_conn *c, const struct iovec *v, int n, si
 
 enum fl_status io_wire_send(struct io_conn *c, struct fl_buf *from, struct fl_error *err)
 {
-    struct iovec   v = { .iov_base = from->data + from->read, .iov_len = fl_buf_len(from) };
-    size_t         done;
-    enum fl_status s;
+    struct fl_slice waits = fl_buf_slice(from);
+    struct iovec    v = { .iov_base = (void *)(uintptr_t)waits.at, .iov_len = waits.len };
+    size_t          done;
+    enum fl_status  s = io_wire_sendv(c, &v, 1, &done, err);
 
-    if (v.iov_len == 0)
-        return FL_OK;
-    s = io_wire_sendv(c, &v, 1, &done, err);
     fl_buf_consume(from, done);
     return s;
 }
