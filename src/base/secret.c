@@ -37,7 +37,7 @@ struct arena {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct arena   *classes[SHARED_CLASSES];
 static size_t          unlocked_bytes;
-static pid_t           made_by;
+static pid_t           first_user; /* any other process is a child of it, to which older secrets are zeros */
 
 static size_t page_bytes(void)
 {
@@ -94,7 +94,8 @@ static struct arena *new_arena(size_t slot_bytes, size_t bytes)
     a->locked = mlock(a->at, bytes) == 0;
     if (!a->locked)
         unlocked_bytes += bytes;
-    made_by = getpid();
+    if (first_user == 0)
+        first_user = getpid();
     return a;
 }
 
@@ -222,7 +223,7 @@ void fl_secret_free(struct fl_secret *s)
     pthread_mutex_lock(&lock);
     if (s->seal == seal_of(s)) {
         give_back(s->arena, s);
-    } else if (getpid() == made_by) { /* in a forked child the kernel has wiped it: nothing to give back */
+    } else if (s->seal != 0 || getpid() == first_user) { /* else the fork has wiped it: nothing to give back */
         fputs("fl_secret_free: freed twice, or overwritten by its neighbour\n", stderr);
         abort();
     }
