@@ -166,7 +166,7 @@ static FL_CHECKED enum fl_status check_alphabet(struct fl_slice text, struct fl_
 
 enum fl_status fl_base64_decode(struct fl_slice text, uint8_t *out, size_t *len, struct fl_error *err)
 {
-    size_t   i;
+    size_t   i, whole = text.len;
     uint32_t group = 0;
     unsigned left;
 
@@ -177,7 +177,7 @@ enum fl_status fl_base64_decode(struct fl_slice text, uint8_t *out, size_t *len,
         group = group << 6 | (uint32_t)(VALUE_1[text.at[i]] - 1);
     /* RFC 4648 3.5: bits that make no byte are zero, so that a text stands for its bytes alone. */
     if ((left == 2 && (group & 15) != 0) || (left == 3 && (group & 3) != 0))
-        return fl_fail(err, FL_MALFORMED, 0, "base64 of %zu characters ends with stray bits", text.len);
+        return fl_fail(err, FL_MALFORMED, 0, "base64 of %zu characters ends with stray bits", whole);
     i = decode_whole_groups(text, out) / 4 * 3;
     *len = i + write_bytes(out + i, group, left);
     return FL_OK;
