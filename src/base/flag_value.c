@@ -87,7 +87,9 @@ static bool int_fits(const struct fl_flag *f, int64_t n)
 
 static bool unsigned_fits(const struct fl_flag *f, uint64_t n)
 {
-    return !base_flag_has_range(f) || (n >= (uint64_t)FL_MAX(f->min, 0) && (!has_upper(f) || n <= (uint64_t)FL_MAX(f->max, 0)));
+    uint64_t min = (uint64_t)FL_MAX(f->min, 0), max = (uint64_t)FL_MAX(f->max, 0);
+
+    return !base_flag_has_range(f) || (n >= min && (!has_upper(f) || n <= max));
 }
 
 /* With the largest unit that leaves no remainder. */

@@ -113,7 +113,7 @@ void fl_log(enum fl_log_level level, const char *room, const char *format, ...)
     int             saved = errno;
     char            text[MESSAGE_BYTES];
     uint8_t         bytes[LINE_BYTES];
-    struct fl_buf   line = { .data = bytes, .cap = sizeof bytes, .limit = sizeof bytes }; /* full, it fails: no malloc */
+    struct fl_buf   line = { .data = bytes, .cap = sizeof bytes, .limit = sizeof bytes }; /* never grows */
     struct fl_slice message;
     va_list         args;
 
