@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Sends the same random requests to two KMS and compares every answer.
 
-usage: differential.py [--count N] [--seed N] [--json FILE] URL_A URL_B
+usage: differential.py [--count N] [--seed N] [--json FILE] [--audit FILE_A FILE_B] URL_A URL_B
 
 URL_A is the Java KMS, the measure; URL_B is the one under test. Both want fresh stores, the ACLs and the proxy users of
 kit/settings.py. Exit status 0: nothing but deliberate differences (deliberate.py); 1: disagreements, printed by kind."""
@@ -11,7 +11,7 @@ import time
 import urllib.parse
 
 import deliberate
-from differ import bodies, facts, report
+from differ import audit, bodies, facts, report
 from differ.generator import Generator
 from differ.memory import Memory
 from differ.normal import Normaliser
@@ -60,32 +60,16 @@ class Server:
         line.send(self.memory.fill(piece.text).encode())
         if not piece.whole:
             line.end_of_request()
-        answers, left = [], 2
-        while left:
-            try:
-                if piece.expect and not answers:
-                    answers.append(self._after_continue(line, piece))
-                else:
-                    answers.append(line.answer(piece.method, AFTER))
-            except Broken as e:
-                answers.append(str(e))
-                break
-            if line.sock is None:
-                break
-            if len(answers) == 1 and not piece.trick.startswith("pipelined"):
-                line.end_of_request()
-            left -= 1
+        answers = []
+        try:
+            while line.sock is not None and len(answers) < 2:
+                answers.append(line.answer(piece.method, AFTER, piece.rest.encode()))
+                if not piece.trick.startswith("pipelined"):
+                    line.end_of_request()
+        except Broken as e:
+            answers.append(str(e))
         line.close()
         return answers
-
-    def _after_continue(self, line, piece):
-        interim = line.head()
-        if interim.status == 100:
-            line.sock.sendall(piece.rest.encode())
-            answer = line.answer(piece.method)
-            answer.interim += 1
-            return answer
-        return interim
 
 
 class Comparison:
@@ -115,6 +99,15 @@ class Comparison:
             self.generator.learn(request, answers[0], learned)
             if sides[0]["status"] != sides[1]["status"] and request.key:
                 self._level(request)
+
+    def mark_audit(self):
+        """Asks for a key whose name stands in the last line of the audit log, and gives that name."""
+        request = self.generator.marker("end-of-comparison")
+        for server in self.servers:
+            server.send(request)
+        for server in self.servers:
+            server.receive(request)
+        return "end-of-comparison"
 
     def _normaliser(self, request, server):
         return Normaliser(request, self.number, server.memory, self.known)
@@ -147,6 +140,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", metavar="FILE", help="writes every disagreement there")
     parser.add_argument("--show", type=int, default=40, metavar="N", help="examples for the N most frequent kinds (default 40)")
+    parser.add_argument("--audit", nargs=2, metavar="FILE", help="the servers' audit logs, compared as well")
     parser.add_argument("urls", nargs=2, metavar="URL")
     args = parser.parse_args()
     started = last = time.monotonic()
@@ -159,7 +153,19 @@ def main():
     if args.json:
         comparison.report.write_json(args.json)
     print(f"seed {args.seed}, {time.monotonic() - started:.0f} s: " + comparison.report.summary(("A", "B"), args.show))
-    return 1 if comparison.report.unexplained() else 0
+    written = audit_differences(comparison, args.audit) if args.audit else []
+    print("\n".join(written[:60] + [f"audit: {len(written) - 60} more"] * (len(written) > 60)))
+    return 1 if comparison.report.unexplained() or written else 0
+
+
+def audit_differences(comparison, files):
+    """Each server gets one more request, and its log is read when the line about that has come."""
+    last = comparison.mark_audit()
+    logs = []
+    for path, server in zip(files, comparison.servers):
+        audit.wait_for(path, last)
+        logs.append(audit.lines(path, server.memory.host_port))
+    return audit.differences(*logs)
 
 
 if __name__ == "__main__":

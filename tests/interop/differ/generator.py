@@ -176,6 +176,8 @@ class Generator:
             request.trick += " authorization"
         for _ in range(self.random.randrange(3)):
             self._user(request, self.pick(USERS))
+        if self.chance(0.3):
+            self._do_as(request)
         request.trick += " mixed"
 
     # ---- the endpoints
@@ -395,6 +397,10 @@ class Generator:
 
     def disturb(self, request):
         """Now and then something else is odd as well."""
+        if request.method == "GET" and self.chance(0.04):
+            request.method = "HEAD"
+            request.trick += " head"
+            request.keep = ()
         if self.chance(0.04):
             request.method = self.pick(("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "FOO", "get"))
             request.trick += " method"
@@ -440,6 +446,10 @@ class Generator:
         """The request that removes the key which `request` was about."""
         self.live.pop(request.key, None)
         return self._request("delete", "DELETE", f"/kms/v1/key/{quoted(request.key)}", [("user.name", "admin")])
+
+    def marker(self, name):
+        """A request that the audit log names."""
+        return self._request("metadata", "GET", f"/kms/v1/key/{name}/_metadata", [("user.name", "admin")])
 
     # ---- what the first server answered
 

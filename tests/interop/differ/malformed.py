@@ -12,6 +12,8 @@ GOOD = "/kms/v1/keys/names?user.name=alice"
 MAKE = "POST /kms/v1/key/nosuch/_invalidatecache?user.name=alice HTTP/1.1\r\n" + HOST
 ROLL = "POST /kms/v1/key/missing?user.name=alice HTTP/1.1\r\n" + HOST + "Content-Type: application/json\r\n"
 
+REFUSED = "POST /kms/v1/key/missing HTTP/1.1\r\n" + HOST + "Content-Type: application/json\r\n"
+
 
 @dataclasses.dataclass
 class Piece:
@@ -19,8 +21,7 @@ class Piece:
     text: str
     method: str = "GET"
     whole: bool = True          # a whole request, so an answer is waited for before our side is closed
-    expect: bool = False        # waits for 100 before `rest` is sent
-    rest: str = ""
+    rest: str = ""              # sent when the server has said 100
 
 
 def _get(line, headers=HOST):
@@ -108,7 +109,26 @@ def _fixed():
         p("chunk-size-0x", ROLL + "Transfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n0\r\n\r\n", method="POST"),
         p("chunk-bare-lf", ROLL + "Transfer-Encoding: chunked\r\n\r\n2\n{}\n0\n\n", method="POST"),
         p("chunk-too-long", ROLL + "Transfer-Encoding: chunked\r\n\r\n1\r\n{}\r\n0\r\n\r\n", method="POST"),
-        p("expect-100", ROLL + "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n", method="POST", expect=True, rest="{}"),
+        p("expect-100", ROLL + "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n", method="POST", rest="{}"),
+        p("expect-100-refused", REFUSED + "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n", method="POST", rest="{}"),
+        p("expect-100-upper", ROLL + "Content-Length: 2\r\nExpect: 100-CONTINUE\r\n\r\n", method="POST", rest="{}"),
+        p("expect-100-http-1.0", ROLL.replace("1.1", "1.0") + "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n{}", method="POST"),
+        p("body-short", ROLL + "Content-Length: 10\r\n\r\n{}", method="POST", whole=False),
+        p("body-none", ROLL + "Content-Length: 10\r\n\r\n", method="POST", whole=False),
+        p("body-unread", MAKE + "Content-Length: 5\r\n\r\nhello", method="POST"),
+        p("pipelined-after-unread", REFUSED + "Content-Length: 5\r\n\r\nhello" + _get(f"GET {GOOD} HTTP/1.1"), method="POST"),
+        p("chunk-cut", ROLL + "Transfer-Encoding: chunked\r\n\r\n5\r\n{}", method="POST", whole=False),
+        p("chunk-none", ROLL + "Transfer-Encoding: chunked\r\n\r\n", method="POST", whole=False),
+        p("chunks-without-end", ROLL + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", method="POST", whole=False),
+        p("chunk-size-space", ROLL + "Transfer-Encoding: chunked\r\n\r\n2 \r\n{}\r\n0\r\n\r\n", method="POST"),
+        p("chunk-size-empty", ROLL + "Transfer-Encoding: chunked\r\n\r\n\r\n{}\r\n0\r\n\r\n", method="POST"),
+        p("chunk-size-negative", ROLL + "Transfer-Encoding: chunked\r\n\r\n-2\r\n{}\r\n0\r\n\r\n", method="POST"),
+        p("chunked-http-1.0", ROLL.replace("1.1", "1.0") + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", method="POST"),
+        p("length-zero-first", MAKE + "Content-Length: 0\r\nContent-Length: 2\r\n\r\n{}", method="POST"),
+        p("length-blank-after-name", MAKE + "Content-Length : 2\r\n\r\n{}", method="POST"),
+        p("length-leading-zero", MAKE + "Content-Length: 002\r\n\r\n{}", method="POST"),
+        p("encoding-chunked-tab", ROLL + "Transfer-Encoding:\tchunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", method="POST"),
+        p("encoding-xchunked", ROLL + "Transfer-Encoding: xchunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", method="POST"),
         p("expect-other", _get(f"GET {GOOD} HTTP/1.1", HOST + "Expect: bananas\r\n")),
         p("body-on-get", f"GET {GOOD} HTTP/1.1\r\n{HOST}Content-Length: 2\r\n\r\n{{}}"),
         p("pipelined", _get(f"GET {GOOD} HTTP/1.1") + _get("GET /kms/v1/key/missing/_metadata?user.name=alice HTTP/1.1")),

@@ -1,4 +1,5 @@
 """HTTP by hand over a socket, so that requests may be as wrong as a test wants them."""
+import contextlib
 import dataclasses
 import re
 import socket
@@ -48,16 +49,14 @@ class Line:
     def send(self, data):
         self.open()
         self.sock.settimeout(PATIENCE)
-        try:
+        with contextlib.suppress(OSError):      # a server may refuse in the middle; its answer is still there
             self.sock.sendall(data)
-        except OSError:             # the peer refused in the middle; its answer may still be there
-            pass
 
     def end_of_request(self):
-        try:
-            self.sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+        """Closes our half; what the server still has to say comes."""
+        if self.sock is not None:
+            with contextlib.suppress(OSError):
+                self.sock.shutdown(socket.SHUT_WR)
 
     def _more(self, patience=None):
         self.sock.settimeout(patience or PATIENCE)
@@ -91,12 +90,15 @@ class Line:
         headers = [tuple(part.strip() for part in line.split(":", 1)) for line in lines[1:] if ":" in line]
         return Answer(int(found.group(1)), found.group(2) or "", headers, b"")
 
-    def answer(self, method, patience=None):
-        """The next answer, its body whole and without chunks."""
+    def answer(self, method, patience=None, rest=b""):
+        """The next answer, its body whole and without chunks. What waits for `100` is sent when that has come."""
         interim = 0
         got = self.head(patience)
         while 100 <= got.status < 200:
             interim += 1
+            if rest:
+                self.send(rest)
+                rest = b""
             got = self.head(patience)
         got.interim = interim
         got.body = self._body(method, got)

@@ -23,8 +23,10 @@ class FeatherlockKms:
     def __init__(self, folder, acls, proxy_users=(), host="127.0.0.1", port=0, store="lmdb", flags=()):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.audit_file = self.folder / "kms-audit.log"
         command = [binary(), "kms", f"--http_bind={host}:{port}", f"--data_dir={self.folder}/data",
                    f"--key_store={store}", f"--token_store={store}", "--authentication=simple", f"--kms_acls={acls}",
+                   f"--audit_file={self.audit_file}",
                    *(f"--proxyuser={proxy.flag()}" for proxy in proxy_users), *flags]
         self.child = Child("featherlock", command, self.folder / "kms.log")
         try:

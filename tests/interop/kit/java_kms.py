@@ -40,6 +40,7 @@ class JavaKms:
     def __init__(self, folder, acls, proxy_users=(), host="127.0.0.1", port=0, settings=None):
         self.folder = pathlib.Path(folder)
         self.host = host
+        self.audit_file = self.folder / "kms-audit.log"
         conf = self.folder / "conf"
         conf.mkdir(parents=True, exist_ok=True)
         (self.folder / "temp").mkdir(exist_ok=True)
