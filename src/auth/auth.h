@@ -79,11 +79,14 @@ struct acls;    /* the holder: file name and current set */
 /* Start. file NULL: the code's defaults (every level-1 ACL '*', no key ACL: so every key operation is denied). */
 FL_CHECKED enum fl_status acls_new(struct acls **out, const char *file, struct fl_error *err);
 void acls_free(struct acls *a);
-/* Blocking thread: reads the file again if it changed (or force); a bad file keeps the old set. *changed tells. */
+/* Blocking thread: reads the file again if it changed (or force); a bad file keeps the old set and is reported once,
+ * until it changes again. *changed tells. */
 FL_CHECKED enum fl_status acls_reload(struct acls *a, bool force, bool *changed, struct fl_error *err);
 const struct acl_set *acls_current(struct acls *a); /* reader */
 FL_CHECKED enum fl_status acl_set_parse(struct fl_slice xml, struct acl_set **out, struct fl_error *err); /* for tests, fuzz */
 void acl_set_free(struct acl_set *s);
+/* What was passed over: unknown names and operations, empty values. Sentences for the log; valid as long as s. */
+const struct fl_strings *acl_set_warnings(const struct acl_set *s);
 
 /* Names are tested before groups. ACL_NEEDS_GROUPS: the answer depends on groups; ask again with them (groups NULL:
  * not known yet). */
