@@ -8,5 +8,6 @@ if(LIBLLHTTP)
 else()
   add_library(fl_llhttp STATIC /usr/share/llhttp/api.c /usr/share/llhttp/http.c /usr/share/llhttp/llhttp.c)
   target_include_directories(fl_llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE})
+  target_compile_definitions(fl_llhttp PRIVATE LLHTTP_STRICT_MODE=1) # newer releases know no other mode
   target_compile_options(fl_llhttp PRIVATE -w)
 endif()

@@ -6,15 +6,12 @@
 #define HTTP_HTTP_H
 
 #include "base/arena.h"
+#include "http/header.h"
 #include "io/io.h"
 
 /* ---- server --------------------------------------------------------------------------------------------------------- */
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_DELETE, HTTP_OPTIONS, HTTP_TRACE, HTTP_PATCH, HTTP_OTHER };
-
-struct http_header {
-    struct fl_slice name, value; /* as sent, value trimmed */
-};
 
 struct http_request {
     enum http_method    method;
