@@ -13,7 +13,18 @@
 void __tsan_acquire(void *addr);
 void __tsan_release(void *addr);
 
+const char *__tsan_default_suppressions(void);
+
 static char reads, frees;
+
+/* liburcu allocates in one thread and frees in another, ordered by atomics that the sanitizer doesn't see. This leaves
+ * out what these libraries call themselves, but not what free_it does, although they call it. */
+const char *__tsan_default_suppressions(void)
+{
+    return "called_from_lib:liburcu-qsbr.so\n"
+           "called_from_lib:liburcu-cds.so\n"
+           "called_from_lib:liburcu-common.so\n";
+}
 
 /* liburcu has no place for a second function beside a head, so a freeing travels in a box of its own. */
 struct told {
