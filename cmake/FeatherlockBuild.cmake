@@ -63,7 +63,8 @@ function(fl_program name room)
 endfunction()
 
 # tests/unit/<room>_<module>.c becomes the test unit_<room>_<module>, linked with its room. Data files are found
-# through FL_TEST_DATA. A fake of a lower floor is a file tests/unit/fake_*.c that the test includes.
+# through FL_TEST_DATA. A fake of a lower floor is a file tests/unit/fake_*.c that the test includes. In a test called
+# <room>_memory allocations go through fake_malloc.c, which can make each of them fail.
 function(fl_unit_tests)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/*_*.c)
@@ -75,6 +76,10 @@ function(fl_unit_tests)
       target_compile_options(unit_${name} PRIVATE ${FL_WARNINGS} -Wno-missing-prototypes)
       target_compile_definitions(unit_${name} PRIVATE FL_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
       target_link_libraries(unit_${name} PRIVATE fl_${room} PkgConfig::CMOCKA)
+      if(name MATCHES "_memory$")
+        target_link_options(unit_${name} PRIVATE
+          -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=strdup)
+      endif()
       add_test(NAME unit_${name} COMMAND unit_${name})
       set_tests_properties(unit_${name} PROPERTIES TIMEOUT 120)
     endif()
