@@ -214,10 +214,13 @@ static FL_CHECKED enum fl_status read_file(const char *path, struct fl_buf *into
     if (fd < 0)
         return fl_fail(err, FL_USAGE, errno, "--flagfile=%.150s", path);
     for (;;) {
-        ssize_t n;
+        ssize_t        n;
+        enum fl_status s = fl_buf_reserve(into, READ_STEP, err);
 
-        if (fl_buf_reserve(into, READ_STEP, NULL) != FL_OK)
-            return fl_fail(err, FL_USAGE, 0, "--flagfile=%.100s: no room for it; up to %d bytes are allowed", path,
+        if (s == FL_NO_MEMORY)
+            return fl_fail_in(err, "--flagfile=%.100s", path);
+        if (s != FL_OK)
+            return fl_fail(err, FL_USAGE, 0, "--flagfile=%.100s: more than the %d bytes that are allowed", path,
                            FLAG_FILE_BYTES - READ_STEP);
         n = read(fd, fl_buf_tail(into), READ_STEP);
         if (n < 0 && errno != EINTR)

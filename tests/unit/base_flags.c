@@ -331,7 +331,7 @@ static void a_wrong_line_of_a_file_is_told_by_its_number(void **state)
 static void a_huge_flag_file_is_refused(void **state)
 {
     (void)state;
-    REFUSED("--flagfile=/dev/zero: no room for it; up to 1044480 bytes are allowed", "--flagfile=/dev/zero");
+    REFUSED("--flagfile=/dev/zero: more than the 1044480 bytes that are allowed", "--flagfile=/dev/zero");
 }
 
 static void help_is_reported_as_closed(void **state)
