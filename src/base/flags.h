@@ -49,14 +49,17 @@ struct fl_flag_table {
 };
 
 /* Fills into (zeroed by the caller) from defaults, environment and argv[1..]; *args gets what is no flag (pointers
- * into argv). --help is reported as FL_CLOSED: print fl_flags_help and exit 0. */
+ * into argv), for fl_strings_done. Arguments are FL_USAGE where args is NULL or t->arguments is empty. --help is
+ * reported as FL_CLOSED: print fl_flags_help and exit 0. On failure *into holds no memory and *args is empty. */
 FL_CHECKED enum fl_status fl_flags_parse(const struct fl_flag_table *t, void *into, int argc, char **argv,
                                          struct fl_strings *args, struct fl_error *err);
-/* One setting by name, as a file of the originals would set it; same checks. */
+/* One setting by name, as a file of the originals would set it; same checks. FL_FLAG_STRINGS: appends. */
 FL_CHECKED enum fl_status fl_flags_set(const struct fl_flag_table *t, void *into, const char *name, const char *value,
                                        struct fl_error *err);
 void fl_flags_done(const struct fl_flag_table *t, void *into);
-void fl_strings_done(struct fl_strings *s); /* frees the array, and the strings if they were malloc'ed by flags */
+/* Frees the array, and the strings if they were malloc'ed by flags. Only for lists that flags made: a mark
+ * hidden in front of the array says whose the strings are. A NULL ends the array. */
+void fl_strings_done(struct fl_strings *s);
 
 bool fl_flags_help(const struct fl_flag_table *t, struct fl_buf *out);       /* for people, 80 columns */
 bool fl_flags_reference(const struct fl_flag_table *t, struct fl_buf *out);  /* Markdown table for docs/ */
