@@ -74,9 +74,13 @@ static enum fl_status set_material(struct change *ch, struct key_object *o, stru
     return FL_OK;
 }
 
-enum fl_status change_roll_material(struct change *ch, struct key_object *o, struct fl_error *err)
+enum fl_status change_build_rolled(struct change *ch, const struct key *now, struct fl_error *err)
 {
-    return set_material(ch, o, err);
+    if (now->version_count == UINT32_MAX - 1)
+        return fl_fail(err, FL_USAGE, 0, "the key has %u versions, the most there can be", now->version_count);
+    if ((ch->object = key_object_new(now, now->version_count + 1)) == NULL)
+        return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a key of %u versions", now->version_count + 1);
+    return set_material(ch, ch->object, err);
 }
 
 static enum fl_status build_created(struct change *ch, const struct key_change *c, struct fl_error *err)
@@ -128,7 +132,7 @@ void change_publish(struct change *ch)
 }
 
 /* At home: the caller's again, and then nothing of ours is touched any more. */
-static void answer(struct store_job *j)
+void change_answer(struct store_job *j)
 {
     struct change     *ch = FL_CONTAINER(j, struct change, job);
     struct key_change *c = ch->caller;
@@ -151,15 +155,6 @@ void key_change_done(struct key_change *c)
 /* ---- in memory: the store's order is that of a lock
  * -------------------------------------------------------------------- */
 
-static enum fl_status roll_in_memory(struct change *ch, struct key_object *old, struct fl_error *err)
-{
-    if (old->key.version_count == UINT32_MAX - 1)
-        return fl_fail(err, FL_USAGE, 0, "the key has %u versions, the most there can be", old->key.version_count);
-    if ((ch->object = key_object_new(&old->key, old->key.version_count + 1)) == NULL)
-        return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a key of %u versions", old->key.version_count + 1);
-    return change_roll_material(ch, ch->object, err);
-}
-
 static enum fl_status apply_in_memory(struct change *ch, struct fl_error *err)
 {
     struct key_object *old = key_table_find(ch->keys, ch->name);
@@ -168,12 +163,12 @@ static enum fl_status apply_in_memory(struct change *ch, struct fl_error *err)
         return old != NULL ? change_exists(ch, err) : FL_OK;
     if (old == NULL)
         return change_missing(ch, err);
-    return ch->caller->kind == KEY_ROLL ? roll_in_memory(ch, old, err) : FL_OK;
+    return ch->caller->kind == KEY_ROLL ? change_build_rolled(ch, &old->key, err) : FL_OK;
 }
 
 static void deliver(struct io_mail *m)
 {
-    answer(FL_CONTAINER(m, struct store_job, mail));
+    change_answer(FL_CONTAINER(m, struct store_job, mail));
 }
 
 static void change_in_memory(struct change *ch)
@@ -208,6 +203,11 @@ enum fl_status keys_submit(struct keys *k, struct key_change *c, struct fl_error
         return s;
     c->made = NULL;
     c->private_ = ch;
-    change_in_memory(FL_TAKE(ch));
-    return FL_OK;
+    if (k->store == NULL) {
+        change_in_memory(FL_TAKE(ch));
+        return FL_OK;
+    }
+    if ((s = change_persist(ch, err)) == FL_OK)
+        ch = NULL; /* the store's thread may have freed it already */
+    return s;
 }

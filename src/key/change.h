@@ -18,12 +18,16 @@ struct change {
     uint8_t            name_bytes[];
 };
 
-/* The steps of a roll that both kinds of store share: puts the new material, given or generated, and the caller's copy
- * of it into o, which replaces a key of o->key.bits. */
-FL_CHECKED enum fl_status change_roll_material(struct change *ch, struct key_object *o, struct fl_error *err);
+/* What both kinds of store share. Of a roll: makes ch->object from the key as it is, with the new material, given or
+ * generated, and the caller's copy of that. The older versions' slots stay empty. */
+FL_CHECKED enum fl_status change_build_rolled(struct change *ch, const struct key *now, struct fl_error *err);
 FL_CHECKED enum fl_status change_exists(const struct change *ch, struct fl_error *err);
 FL_CHECKED enum fl_status change_missing(const struct change *ch, struct fl_error *err);
 /* The table's part of a change that has been accepted: cannot fail. */
 void change_publish(struct change *ch);
+void change_answer(struct store_job *j); /* home */
+
+/* persist.c: the way through the store. On failure ch is still the caller's. */
+FL_CHECKED enum fl_status change_persist(struct change *ch, struct fl_error *err);
 
 #endif

@@ -66,8 +66,8 @@ static void free_table(struct keys *k)
     }
 }
 
-/* start: the caller may be a thread that is no reader yet. A registered one is online, as the header demands. */
-static bool become_reader(void)
+/* A registered thread is online, as the header demands. */
+bool key_table_enter(void)
 {
     if (rcu_read_ongoing())
         return false;
@@ -75,15 +75,20 @@ static bool become_reader(void)
     return true;
 }
 
+void key_table_leave(bool became)
+{
+    if (became)
+        fl_rcu_unregister();
+}
+
 void keys_close(struct keys *k)
 {
     if (k == NULL)
         return;
     if (k->table != NULL) {
-        bool became = become_reader();
+        bool became = key_table_enter();
         free_table(k);
-        if (became)
-            fl_rcu_unregister();
+        key_table_leave(became);
         cds_lfht_destroy(k->table, NULL);
         if (became)
             fl_rcu_barrier(); /* materials are wiped when this returns */
@@ -111,6 +116,8 @@ enum fl_status keys_open(struct keys **out, const struct keys_config *config, st
     k->table = cds_lfht_new(BUCKETS_AT_START, BUCKETS_AT_START, 0, CDS_LFHT_AUTO_RESIZE, NULL);
     if (k->table == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for the table of keys");
+    if (k->store != NULL && (s = keys_load(k, err)) != FL_OK)
+        return s;
     *out = FL_TAKE(k);
     return FL_OK;
 }

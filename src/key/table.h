@@ -23,4 +23,11 @@ void               key_table_add(struct keys *k, struct key_object *o); /* its n
 void               key_table_replace(struct keys *k, struct key_object *old, struct key_object *o);
 void               key_table_remove(struct keys *k, struct key_object *o);
 
+/* At start the caller may be a thread that is no reader: makes it one. To be handed to key_table_leave. */
+bool key_table_enter(void);
+void key_table_leave(bool became);
+
+/* persist.c, start: fills the empty table from the store. */
+FL_CHECKED enum fl_status keys_load(struct keys *k, struct fl_error *err);
+
 #endif
