@@ -17,6 +17,8 @@
 #include <urcu-qsbr.h>
 #include <urcu/rculfhash.h>
 
+/* What is published by other means, as in a cds_lfht: told_release_(object) before it goes in, and told_acquire_(object)
+ * first thing in the match function, then on what a look-up or a walk gave. */
 #ifdef FL_TSAN
 void fl_rcu_told_release_(const void *at);
 void fl_rcu_told_acquire_(const void *at);

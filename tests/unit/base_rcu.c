@@ -163,11 +163,124 @@ static void nothing_is_freed_under_a_reader(void **state)
     fl_rcu_unregister();
 }
 
+/* A hash table, as rooms use it: it grows while a reader looks things up. */
+struct entry {
+    struct cds_lfht_node node;
+    struct rcu_head      head;
+    unsigned long        key;
+    volatile int         magic;
+};
+
+struct table_reader {
+    struct cds_lfht *table;
+    intptr_t         wrong;
+    atomic_ulong     highest; /* key that was found so far */
+};
+
+enum { ENTRIES = 1000 };
+
+static int is_entry(struct cds_lfht_node *node, const void *key)
+{
+    struct entry *e = FL_CONTAINER(node, struct entry, node);
+
+    fl_rcu_told_acquire_(e);
+    return e->key == *(const unsigned long *)key;
+}
+
+static struct entry *find_entry(struct cds_lfht *table, unsigned long key)
+{
+    struct cds_lfht_iter  iter;
+    struct cds_lfht_node *node;
+
+    cds_lfht_lookup(table, key * 0x9e3779b97f4a7c15, is_entry, &key, &iter);
+    node = cds_lfht_iter_get_node(&iter);
+    return node == NULL ? NULL : FL_CONTAINER(node, struct entry, node);
+}
+
+static void *look_up(void *reader)
+{
+    struct table_reader *r = reader;
+
+    fl_rcu_register();
+    for (unsigned long key = 0; key < ENTRIES;) {
+        struct entry *e = find_entry(r->table, key);
+
+        if (e != NULL) {
+            r->wrong += e->magic != MAGIC;
+            atomic_store(&r->highest, ++key);
+        }
+        fl_rcu_offline();
+        fl_rcu_online();
+    }
+    fl_rcu_unregister();
+    return NULL;
+}
+
+static void free_entry(struct rcu_head *head)
+{
+    struct entry *e = FL_CONTAINER(head, struct entry, head);
+
+    e->magic = 0;
+    free(e);
+    atomic_fetch_sub(&alive, 1);
+}
+
+static void add_entry(struct cds_lfht *table, unsigned long key)
+{
+    struct entry *e = malloc(sizeof *e);
+
+    assert_non_null(e);
+    cds_lfht_node_init(&e->node);
+    e->key = key;
+    e->magic = MAGIC;
+    atomic_fetch_add(&alive, 1);
+    fl_rcu_told_release_(e);
+    cds_lfht_add(table, key * 0x9e3779b97f4a7c15, &e->node);
+}
+
+static void remove_entry(struct cds_lfht *table, unsigned long key)
+{
+    struct entry *e = find_entry(table, key);
+
+    assert_non_null(e);
+    assert_int_equal(cds_lfht_del(table, &e->node), 0);
+    fl_rcu_free(&e->head, free_entry);
+}
+
+static void a_hash_table_grows_and_shrinks_under_a_reader(void **state)
+{
+    struct table_reader r = { .wrong = 0 };
+    pthread_t           thread;
+
+    (void)state;
+    fl_rcu_register();
+    r.table = cds_lfht_new(1, 1, 0, CDS_LFHT_AUTO_RESIZE, NULL);
+    assert_non_null(r.table);
+    assert_int_equal(pthread_create(&thread, NULL, look_up, &r), 0);
+    for (unsigned long added = 0, removed = 0; removed < ENTRIES;) {
+        if (added < ENTRIES)
+            add_entry(r.table, added++);
+        if (removed < atomic_load(&r.highest)) /* the reader is past it */
+            remove_entry(r.table, removed++);
+        fl_rcu_offline();
+        sched_yield();
+        fl_rcu_online();
+    }
+    fl_rcu_offline();
+    pthread_join(thread, NULL);
+    fl_rcu_barrier();
+    fl_rcu_unregister();
+    assert_int_equal(r.wrong, 0);
+    assert_int_equal(atomic_load(&alive), 0);
+    assert_int_equal(cds_lfht_destroy(r.table, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_see_whole_things_while_they_are_replaced),
         cmocka_unit_test(nothing_is_freed_under_a_reader),
+        cmocka_unit_test(a_hash_table_grows_and_shrinks_under_a_reader),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
