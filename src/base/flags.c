@@ -168,7 +168,7 @@ static FL_CHECKED enum fl_status set_named(const struct parse *p, struct fl_slic
 enum fl_status fl_flags_set(const struct fl_flag_table *t, void *into, const char *name, const char *value,
                             struct fl_error *err)
 {
-    struct fl_error       unwanted;
+    struct fl_error       unwanted = { .text = "" };
     struct parse          p = { .t = t, .into = into, .err = err == NULL ? &unwanted : err };
     const struct fl_flag *f = find_exact(t, fl_slice_str(name));
 
@@ -389,7 +389,7 @@ static FL_CHECKED enum fl_status take_all(const struct parse *p, int argc, char 
 enum fl_status fl_flags_parse(const struct fl_flag_table *t, void *into, int argc, char **argv,
                               struct fl_strings *args, struct fl_error *err)
 {
-    struct fl_error            unwanted;
+    struct fl_error            unwanted = { .text = "" };
     FL_AUTO_MEM unsigned char *source = calloc(t->count + 1, 1);
     struct parse               p = { t, into, source, err == NULL ? &unwanted : err };
     enum fl_status             s;
