@@ -4,7 +4,8 @@
 usage: differential.py [--count N] [--seed N] [--json FILE] [--audit FILE_A FILE_B] URL_A URL_B
 
 URL_A is the Java KMS, the measure; URL_B is the one under test. Both want fresh stores, the ACLs and the proxy users of
-kit/settings.py. Exit status 0: nothing but deliberate differences (deliberate.py); 1: disagreements, printed by kind."""
+kit/settings.py. Exit status 0: nothing but deliberate differences (deliberate.py), and at most one request in a thousand
+that was answered alike when it was sent again; 1: disagreements, printed by kind."""
 import argparse
 import sys
 import time
@@ -93,12 +94,24 @@ class Comparison:
         if sides[0] != sides[1]:
             found = report.Disagreement(self.number, request, sent, *sides)
             found.deliberate = deliberate.explain(found)
+            found.passing = found.deliberate is None and self._passes(request)
             self.report.add(found)
+            request.keep = () if request.kind == "generate" else request.keep
         if answers:
             learned = facts.learn(request, answers, [s.memory for s in self.servers])
             self.generator.learn(request, answers[0], learned)
             if sides[0]["status"] != sides[1]["status"] and request.key:
                 self._level(request)
+
+    def _passes(self, request):
+        """Whether both agree when asked again. The Java server makes wrapped keys ahead in another thread; one may be
+        left over from before a roll or delete that came at the same moment, and is gone once it is handed out."""
+        if request.kind != "generate":
+            return False
+        for server in self.servers:
+            server.send(request)
+        again = [self._normaliser(request, s).aspects(s.receive(request)) for s in self.servers]
+        return again[0] == again[1]
 
     def mark_audit(self):
         """Asks for a key whose name stands in the last line of the audit log, and gives that name."""
@@ -153,19 +166,27 @@ def main():
     if args.json:
         comparison.report.write_json(args.json)
     print(f"seed {args.seed}, {time.monotonic() - started:.0f} s: " + comparison.report.summary(("A", "B"), args.show))
-    written = audit_differences(comparison, args.audit) if args.audit else []
-    print("\n".join(written[:60] + [f"audit: {len(written) - 60} more"] * (len(written) > 60)))
-    return 1 if comparison.report.unexplained() or written else 0
+    alike = not comparison.report.unexplained() and comparison.report.passing_are_few()
+    if args.audit:
+        alike &= audits_agree(comparison, args.audit)
+    return 0 if alike else 1
 
 
-def audit_differences(comparison, files):
-    """Each server gets one more request, and its log is read when the line about that has come."""
+def audits_agree(comparison, files):
+    """Each server gets one more request, and its log is read when the line about that has come. A request that was
+    answered otherwise on purpose may have a line of its own on either side."""
     last = comparison.mark_audit()
     logs = []
     for path, server in zip(files, comparison.servers):
         audit.wait_for(path, last)
         logs.append(audit.lines(path, server.memory.host_port))
-    return audit.differences(*logs)
+    only = [logs[0] - logs[1], logs[1] - logs[0]]
+    excused = len(comparison.report.all) - len(comparison.report.unexplained())
+    print(f"audit logs: {logs[0].total()} and {logs[1].total()} lines, {only[0].total()} only in A, {only[1].total()} only in B, "
+          f"{excused} requests excused")
+    for line in audit.shown(*only, limit=60):
+        print(line)
+    return max(only[0].total(), only[1].total()) <= excused
 
 
 if __name__ == "__main__":

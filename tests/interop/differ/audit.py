@@ -47,7 +47,7 @@ def lines(path, host_port):
     return found
 
 
-def differences(first, second):
+def shown(only_first, only_second, limit):
     """Lines of one that the other lacks, as text."""
-    out = [f"audit: {n} x only in A: {line}" for line, n in sorted((first - second).items())]
-    return out + [f"audit: {n} x only in B: {line}" for line, n in sorted((second - first).items())]
+    out = [f"  {n} x only in {side}: {line}" for side, only in (("A", only_first), ("B", only_second)) for line, n in sorted(only.items())]
+    return out[:limit] + [f"  and {len(out) - limit} more kinds"] * (len(out) > limit)

@@ -13,6 +13,7 @@ class Disagreement:
     first: dict                 # aspect -> value
     second: dict
     deliberate: str = None      # the name of the rule that allows it
+    passing: bool = False       # both agreed when asked again
 
     def differing(self):
         return [a for a in dict.fromkeys([*self.first, *self.second]) if self.first.get(a) != self.second.get(a)]
@@ -24,7 +25,7 @@ class Disagreement:
 
     def as_dict(self):
         return {"number": self.number, "kind": self.request.kind, "trick": self.request.trick.strip(), "request": self.sent,
-                "first": self.first, "second": self.second, "deliberate": self.deliberate, "signature": self.signature()}
+                "first": self.first, "second": self.second, "deliberate": self.deliberate, "passing": self.passing, "signature": self.signature()}
 
 
 def _short(value):
@@ -64,7 +65,13 @@ class Report:
         self.all.append(disagreement)
 
     def unexplained(self):
-        return [d for d in self.all if not d.deliberate]
+        return [d for d in self.all if not d.deliberate and not d.passing]
+
+    def passing(self):
+        return [d for d in self.all if d.passing]
+
+    def passing_are_few(self):
+        return len(self.passing()) <= 2 + self.requests // 1000
 
     def groups(self, which):
         groups = collections.defaultdict(list)
@@ -73,11 +80,12 @@ class Report:
         return sorted(groups.items(), key=lambda g: -len(g[1]))
 
     def summary(self, names, show):
-        out = [f"{self.requests} requests; {self.requests - len(self.all)} answered alike, "
-               f"{len(self.all) - len(self.unexplained())} deliberately otherwise, {len(self.unexplained())} in disagreement",
-               "  answers of the first: " + ", ".join(f"{n} x {s}" for s, n in sorted(self.statuses.items()))]
         allowed = collections.Counter(d.deliberate for d in self.all if d.deliberate)
+        out = [f"{self.requests} requests; {self.requests - len(self.all)} answered alike, {allowed.total()} deliberately otherwise, "
+               f"{len(self.passing())} alike when asked again, {len(self.unexplained())} in disagreement",
+               "  answers of the first: " + ", ".join(f"{n} x {s}" for s, n in sorted(self.statuses.items()))]
         out += [f"  deliberate: {name} ({n})" for name, n in allowed.most_common()]
+        out += [f"  alike when asked again: request {d.number}, {d.signature()}" for d in self.passing()]
         groups = self.groups(self.unexplained())
         for at, (signature, members) in enumerate(groups, 1):
             out += ["", f"[{at}/{len(groups)}] {len(members)} x {signature}"]
