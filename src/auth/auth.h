@@ -54,11 +54,12 @@ struct auth_group_list {
     size_t             count;
 };
 FL_CHECKED enum fl_status auth_groups_new(struct auth_groups **out, struct io_reactors *rs, struct fl_error *err);
-void auth_groups_free(struct auth_groups *g);
+void auth_groups_free(struct auth_groups *g); /* after io_reactors_join: look-ups under way are forgotten */
 /* Reader. What is cached, valid until the thread goes offline; FL_PENDING when a look-up is needed first. */
 FL_CHECKED enum fl_status auth_groups_cached(struct auth_groups *g, struct fl_slice user, uint64_t now_ns,
                                              struct auth_group_list *out);
-/* Reactor. Looks the user up by a worker; done comes later on r (coalesced per user). w is the caller's until done. */
+/* Reactor. Looks the user up by a worker; FL_OK: done comes later on r (coalesced per user), and auth_groups_cached has
+ * an answer then; w must stay until it. FL_BUSY, FL_NO_MEMORY: done will not come. */
 struct auth_group_wait {
     void (*done)(struct auth_group_wait *w);
     struct auth_group_wait *next;

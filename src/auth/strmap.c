@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static uint64_t hash_of(uint32_t tag, struct fl_slice name)
+uint64_t auth_strmap_hash(uint32_t tag, struct fl_slice name)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325) ^ tag * UINT64_C(0x9e3779b97f4a7c15); /* FNV-1a, started by the tag */
 
@@ -51,7 +51,7 @@ void auth_strmap_done(struct auth_strmap *m)
 
 bool auth_strmap_put(struct auth_strmap *m, uint32_t tag, struct fl_slice name, uint32_t value)
 {
-    uint64_t                 hash = hash_of(tag, name);
+    uint64_t                 hash = auth_strmap_hash(tag, name);
     struct auth_strmap_slot *s;
 
     if (m->used * 2 >= m->cap && !grow(m))
@@ -68,7 +68,7 @@ bool auth_strmap_get(const struct auth_strmap *m, uint32_t tag, struct fl_slice 
 
     if (m->used == 0)
         return false;
-    s = slot_for(m->slots, m->cap, hash_of(tag, name), tag, name);
+    s = slot_for(m->slots, m->cap, auth_strmap_hash(tag, name), tag, name);
     if (s->hash == 0)
         return false;
     *value = s->value;

@@ -22,4 +22,6 @@ void auth_strmap_done(struct auth_strmap *m);
 bool auth_strmap_put(struct auth_strmap *m, uint32_t tag, struct fl_slice name, uint32_t value);
 bool auth_strmap_get(const struct auth_strmap *m, uint32_t tag, struct fl_slice name, uint32_t *value);
 
+uint64_t auth_strmap_hash(uint32_t tag, struct fl_slice name); /* never 0 */
+
 #endif
