@@ -122,19 +122,14 @@ static enum fl_status parse(struct fl_slice bytes, struct http_reply_head *out, 
 enum fl_status http_reply_parse(struct fl_slice bytes, size_t *scanned, struct http_reply_head *out,
                                 struct http_header *headers, struct fl_error *err)
 {
-    size_t         from = *scanned > 3 ? *scanned - 3 : 0;
     enum fl_status s = FL_WANT_READ;
 
     *out = (struct http_reply_head){ 0 };
-    if (bytes.len == 0)
-        return FL_WANT_READ;
-    /* A head that comes in crumbs is not parsed again for each of them. */
-    if (*scanned == 0 || memmem(bytes.at + from, bytes.len - from, "\r\n\r\n", 4) != NULL)
+    /* A head that comes in crumbs is parsed again for each line, not for each of them. */
+    if (*scanned < bytes.len && memchr(bytes.at + *scanned, '\n', bytes.len - *scanned) != NULL)
         s = parse(bytes, out, headers, err);
     if ((s == FL_WANT_READ ? bytes.len : out->bytes) > HTTP_REPLY_HEAD_MAX)
         return fl_fail(err, FL_MALFORMED, 0, "answer with a head of more than %d bytes", HTTP_REPLY_HEAD_MAX);
-    if (s == FL_WANT_READ && bytes.len >= 7 && memcmp(bytes.at, "HTTP/1.", 7) != 0)
-        return bad(err, "no HTTP/1.1 status", bytes); /* a server of another kind may wait for us */
     *scanned = s == FL_WANT_READ ? bytes.len : 0;
     return s;
 }
