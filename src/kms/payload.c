@@ -1,0 +1,109 @@
+/* Request bodies: content type, JSON, and what Java's casts make of the fields. */
+#include "kms/call.h"
+
+#include "base/encode.h"
+#include "kms/json_read.h"
+
+static bool is_token(struct fl_slice s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.at[i] <= ' ' || s.at[i] >= 0x7f || memchr("()<>@,;:\\\"/[]?={}", s.at[i], 17) != NULL)
+            return false;
+    return s.len > 0;
+}
+
+/* type/subtype of a Content-Type; false when it is none. */
+static bool media_type(struct fl_slice value, struct fl_slice *type, struct fl_slice *subtype)
+{
+    size_t semicolon = fl_slice_find(value, ';'), slash;
+
+    if (semicolon != SIZE_MAX)
+        value.len = semicolon;
+    value = fl_slice_trim(value);
+    slash = fl_slice_find(value, '/');
+    if (slash == SIZE_MAX)
+        return false;
+    *type = fl_slice_trim(fl_slice_of(value.at, slash));
+    *subtype = fl_slice_trim(fl_slice_from(value, slash + 1));
+    return is_token(*type) && is_token(*subtype);
+}
+
+static bool check_content_type(struct kms_call *c, bool array)
+{
+    const struct fl_slice *value = http_header_find(c->r, "Content-Type");
+    struct fl_slice        type, subtype;
+
+    if (value == NULL) {
+        kms_refuse(c, KMS_F_WEB_APPLICATION,
+                   "com.sun.jersey.api.MessageException: A message body reader for Java class "
+                   "java.util.%s, and Java type %s, and MIME media type application/octet-stream was "
+                   "not found.",
+                   array ? "List" : "Map", array ? "java.util.List<java.util.Map>" : "interface java.util.Map");
+        return false;
+    }
+    if (!media_type(*value, &type, &subtype)) {
+        kms_send_page(c, &(struct kms_page){ .status = 400, .message = FL_LIT("Bad Request") });
+        return false;
+    }
+    if (fl_slice_equal_nocase(type, FL_LIT("application")) && fl_slice_equal_nocase(subtype, FL_LIT("json")))
+        return true;
+    kms_refuse(c, KMS_F_WEB_APPLICATION, NULL);
+    return false;
+}
+
+bool kms_payload(struct kms_call *c, bool array, const struct json_value **out)
+{
+    static const enum kms_fault faults[] = {
+        [JSON_BAD_SHAPE] = KMS_F_JSON_SHAPE,     [JSON_BAD_TEXT] = KMS_F_JSON_TEXT,  [JSON_CUT_SHORT] = KMS_F_JSON_END,
+        [JSON_BAD_ELEMENT] = KMS_F_JSON_ELEMENT, [JSON_BAD_CHARSET] = KMS_F_CHARSET,
+    };
+    struct json_fault fault;
+
+    if (!check_content_type(c, array))
+        return false;
+    switch (kms_json_read(c->r->body, array, c->arena, out, &fault)) {
+    case FL_OK:
+        if ((*out)->kind == JSON_NULL)
+            *out = NULL;
+        return true;
+    case FL_MALFORMED: kms_refuse_text(c, faults[fault.kind], fl_slice_str(fault.text)); return false;
+    default: kms_refuse_no_memory(c); return false;
+    }
+}
+
+/* "java.base" holds all of Jackson's plain values. */
+void kms_refuse_cast(struct kms_call *c, const struct json_value *v, const char *wanted)
+{
+    const char *is = kms_json_java_class(v->kind);
+
+    kms_refuse(c, KMS_F_CAST,
+               "class %s cannot be cast to class %s (%s and %s are in module java.base of loader 'bootstrap')", is,
+               wanted, is, wanted);
+}
+
+bool kms_payload_text(struct kms_call *c, const struct json_value *object, const char *name, struct fl_slice *out)
+{
+    const struct json_value *v = kms_json_member(object, name);
+
+    *out = (struct fl_slice){ NULL, 0 };
+    if (v == NULL || v->kind == JSON_NULL)
+        return true;
+    if (v->kind != JSON_STRING) {
+        kms_refuse_cast(c, v, "java.lang.String");
+        return false;
+    }
+    *out = v->text;
+    return true;
+}
+
+bool kms_payload_bytes(struct kms_call *c, struct fl_slice text, struct fl_slice *out)
+{
+    uint8_t *bytes = fl_arena_take(c->arena, FL_BASE64_DECODED_MAX(text.len) + 1);
+
+    if (bytes == NULL) {
+        kms_refuse_no_memory(c);
+        return false;
+    }
+    *out = fl_slice_of(bytes, fl_base64_decode_lenient(text, bytes));
+    return true;
+}
