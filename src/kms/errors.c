@@ -1,0 +1,107 @@
+/* Java's exceptions as the client sees them: status, class, message. */
+#include "kms/call.h"
+
+#include "kms/json_write.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct fault {
+    const char *java_class;
+    int         status;
+    bool        audited; /* as ERROR */
+} faults[KMS_FAULTS] = {
+    [KMS_F_ARGUMENT] = { "java.lang.IllegalArgumentException", 400, true },
+    [KMS_F_IO] = { "java.io.IOException", 500, true },
+    [KMS_F_NULL] = { "java.lang.NullPointerException", 500, true },
+    [KMS_F_CAST] = { "java.lang.ClassCastException", 500, true },
+    [KMS_F_AUTHORIZATION] = { "org.apache.hadoop.security.authorize.AuthorizationException", 403, false },
+    [KMS_F_AUTHENTICATION] = { "org.apache.hadoop.security.authentication.client.AuthenticationException", 403, false },
+    [KMS_F_WEB_APPLICATION] = { "javax.ws.rs.WebApplicationException", 500, true },
+    [KMS_F_NOT_FOUND] = { "com.sun.jersey.api.NotFoundException", 500, true },
+    [KMS_F_QUERY_PARAM] = { "com.sun.jersey.api.ParamException$QueryParamException", 500, true },
+    [KMS_F_UNCHECKED] = { "org.apache.hadoop.thirdparty.com.google.common.util.concurrent.UncheckedExecutionException",
+                          500, true },
+    [KMS_F_UNDECLARED] = { "java.lang.reflect.UndeclaredThrowableException", 500, true },
+    [KMS_F_KEY_SIZE] = { "java.security.InvalidParameterException", 400, true },
+    [KMS_F_JSON_SHAPE] = { "com.fasterxml.jackson.databind.exc.MismatchedInputException", 500, true },
+    [KMS_F_JSON_TEXT] = { "com.fasterxml.jackson.core.JsonParseException", 500, true },
+    [KMS_F_JSON_END] = { "com.fasterxml.jackson.core.io.JsonEOFException", 500, true },
+    [KMS_F_JSON_ELEMENT] = { "com.fasterxml.jackson.databind.JsonMappingException", 500, true },
+    [KMS_F_CHARSET] = { "java.io.CharConversionException", 500, true },
+    [KMS_F_BUSY] = { "java.io.IOException", 503, false },
+};
+
+static void note_error(struct kms_call *c, struct fl_slice message)
+{
+    struct fl_buf  *b = &c->here->head; /* free until the head is written */
+    struct fl_slice text;
+    size_t          line = fl_slice_find(message, '\n');
+
+    if (line != SIZE_MAX)
+        message.len = line;
+    fl_buf_clear(b);
+    fl_buf_printf(b, "Method:'%.*s' Exception:'", FL_SLICE_ARGS(c->r->method_text));
+    fl_buf_put_slice(b, message.at == NULL ? FL_LIT("null") : message);
+    fl_buf_put_byte(b, '\'');
+    text = fl_arena_copy(c->arena, fl_buf_slice(b));
+    kms_note(c, &(struct kms_note){ .status = AUDIT_ERROR, .op = AUDIT_OPS, .user = c->user, .text = text });
+}
+
+/* The phrase goes into the status line for a busy server only; http keeps it to one line. */
+void kms_refuse_text(struct kms_call *c, enum kms_fault fault, struct fl_slice message)
+{
+    const struct fault *f = &faults[fault];
+    struct fl_buf      *b = kms_body(c);
+
+    if (f->audited)
+        note_error(c, message);
+    kms_put_exception(b, message, f->java_class);
+    kms_send(c, &(struct kms_answer){ .status = f->status,
+                                      .reason = fault == KMS_F_BUSY ? message : FL_LIT(""),
+                                      .body = fl_buf_slice(b) });
+}
+
+void kms_refuse(struct kms_call *c, enum kms_fault fault, const char *format, ...)
+{
+    struct fl_slice   message = { NULL, 0 };
+    FL_AUTO_MEM char *text = NULL; /* names may be long, and refusals are rare */
+    va_list           args;
+    int               len;
+
+    if (format != NULL) {
+        va_start(args, format);
+        len = vasprintf(&text, format, args);
+        va_end(args);
+        if (len < 0)
+            text = NULL;
+        else
+            message = fl_slice_of(text, (size_t)len);
+    }
+    kms_refuse_text(c, fault, message);
+}
+
+void kms_refuse_no_memory(struct kms_call *c)
+{
+    kms_refuse(c, KMS_F_BUSY, "No memory for a request of this size");
+}
+
+struct fl_slice kms_url(const struct kms_call *c)
+{
+    const struct http_request *r = c->r;
+    struct fl_buf             *b = &c->here->text;
+    struct fl_slice            url;
+
+    fl_buf_clear(b);
+    fl_buf_put_str(b, r->secure ? "https://" : "http://");
+    fl_buf_put_slice(b, r->host);
+    fl_buf_put_slice(b, r->path);
+    if (c->route.resource == KMS_R_BARE)
+        fl_buf_put_byte(b, '/');
+    if (r->query.at != NULL) {
+        fl_buf_put_byte(b, '?');
+        fl_buf_put_slice(b, r->query);
+    }
+    url = fl_arena_copy(c->arena, fl_buf_slice(b));
+    return url.at == NULL ? fl_slice_of("", 0) : url;
+}
