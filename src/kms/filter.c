@@ -1,0 +1,255 @@
+/* Who asks: cookie, else delegation token, else the authenticator; then doAs.
+ *
+ * The order and every answer on the way are the Java filter's: a valid cookie wins over a token, a token that is there
+ * must be right, and an operation on tokens is never authenticated by a token. */
+#include "kms/call.h"
+
+#include <stdio.h>
+
+/* ---- the ways to authenticate
+ * --------------------------------------------------------------------------------------------- */
+
+/* The name that the request gives is believed. */
+static bool simple(struct kms_call *c, struct auth_cookie *cookie, bool *answered)
+{
+    struct fl_slice user = c->query.value[KMS_P_USER_NAME];
+
+    *answered = false;
+    if (user.at == NULL)
+        return false;
+    if (user.len == 0 || fl_slice_find(user, '&') != SIZE_MAX) {
+        struct fl_slice why = FL_LIT("java.lang.IllegalArgumentException: userName is NULL, empty or contains a '&'");
+
+        kms_send_page(
+            c, &(struct kms_page){ .status = 500, .message = why, .reason = FL_LIT("Server Error"), .thrown = true });
+        *answered = true;
+        return false;
+    }
+    *cookie = (struct auth_cookie){ .user = user,
+                                    .principal = user,
+                                    .type = fl_slice_str(c->kms->authenticator->cookie_type) };
+    return true;
+}
+
+static const struct kms_authenticator authenticators[] = {
+    { "simple", "simple-dt", "PseudoAuth", 403, simple },
+};
+
+const struct kms_authenticator *kms_authenticator_at(int index)
+{
+    return &authenticators[index];
+}
+
+/* ---- the cookie
+ * ----------------------------------------------------------------------------------------------------------- */
+
+enum cookie_state { COOKIE_NONE, COOKIE_GOOD, COOKIE_BAD };
+
+static enum cookie_state read_cookie(struct kms_call *c, struct auth_cookie *cookie, struct fl_error *why)
+{
+    struct fl_slice value;
+
+    for (size_t i = 0; i < c->r->header_count; i++) {
+        const struct http_header *h = &c->r->headers[i];
+
+        if (!fl_slice_equal_nocase(h->name, FL_LIT("Cookie")) || !auth_cookie_find(h->value, "hadoop.auth", &value))
+            continue;
+        return auth_cookie_verify(c->kms->cookies, value, c->now_ms, cookie, why) == FL_OK ? COOKIE_GOOD : COOKIE_BAD;
+    }
+    return COOKIE_NONE;
+}
+
+/* A sliding window moves with every request; cookies that outlive the browser have none. */
+static void slide(struct kms_call *c, const struct auth_cookie *cookie)
+{
+    const struct kms_config *f = &c->kms->config;
+
+    if (f->cookie_inactive_ns == 0 || f->cookie_persistent)
+        return;
+    c->cookie = *cookie;
+    c->cookie.inactive_ms = c->now_ms + (int64_t)(f->cookie_inactive_ns / 1000000);
+    c->set_cookie = true;
+}
+
+/* ---- the delegation token
+ * ------------------------------------------------------------------------------------------------- */
+
+static void refuse_token(struct kms_call *c, const char *prefix, struct fl_slice text)
+{
+    struct fl_buf *b = &c->here->text;
+
+    kms_meter(c, KMS_M_TOKEN_REFUSED);
+    fl_buf_clear(b);
+    fl_buf_put_str(b, prefix);
+    fl_buf_put_slice(b, text);
+    kms_refuse_text(c, KMS_F_AUTHENTICATION, fl_buf_slice(b));
+}
+
+/* The sentences of 5.5 hold a whole identifier, which may be longer than an error's text: those are made anew. */
+static void refuse_unverified(struct kms_call *c, const struct token_identifier *id, const struct fl_error *err)
+{
+    static const char invalid[] = "org.apache.hadoop.security.token.SecretManager$InvalidToken: ";
+    struct fl_buf    *b = &c->here->head;
+    struct fl_slice   text = fl_slice_str(err->text);
+
+    if (fl_slice_starts(text, FL_LIT("token ("))) {
+        fl_buf_clear(b);
+        FL_BUF_LIT(b, "token (");
+        token_identifier_describe(b, id);
+        FL_BUF_LIT(b, ") is invalid, password doesn't match");
+        text = fl_buf_slice(b);
+    }
+    refuse_token(c, invalid, text);
+}
+
+/* False: answered. */
+static FL_CHECKED bool by_token(struct kms_call *c, struct fl_slice url_text)
+{
+    struct token            t;
+    struct token_identifier id;
+    struct fl_error         err;
+
+    if (token_from_url(url_text, c->arena, &t, &err) != FL_OK ||
+        token_identifier_get(t.identifier, &id, &err) != FL_OK) {
+        refuse_token(c, "", fl_slice_str(err.text));
+        return false;
+    }
+    if (tokens_verify(c->kms->tokens, &t, &id, c->now_ms, &err) != FL_OK) {
+        refuse_unverified(c, &id, &err);
+        return false;
+    }
+    kms_meter(c, KMS_M_TOKEN_VERIFIED);
+    c->user = id.owner;
+    c->user_short = auth_short_name(id.owner);
+    c->real_user = id.real_user;
+    return true;
+}
+
+/* ---- doAs
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static void refuse_host(struct kms_call *c, struct fl_slice shown)
+{
+    kms_refuse(c, KMS_F_AUTHORIZATION, "Unauthorized connection for super-user: %.*s from IP /%s", FL_SLICE_ARGS(shown),
+               io_conn_peer_text(http_conn_of(c->x)));
+}
+
+bool kms_act_for(struct kms_call *c, struct fl_slice shown)
+{
+    struct fl_slice            wanted = c->query.value[KMS_P_DO_AS], wanted_short;
+    const struct auth_proxies *proxies = c->kms->proxies;
+    enum acl_answer            answer;
+
+    if (wanted.at == NULL)
+        return true;
+    if (wanted.len == 0) {
+        struct fl_slice why = FL_LIT("java.lang.IllegalArgumentException: Null user");
+
+        kms_send_page(
+            c, &(struct kms_page){ .status = 500, .message = why, .reason = FL_LIT("Server Error"), .thrown = true });
+        return false;
+    }
+    wanted_short = auth_short_name(wanted);
+    answer = auth_proxy_user_allowed(proxies, c->user_short, wanted_short, NULL);
+    if (answer == ACL_NEEDS_GROUPS) {
+        if (!kms_need_groups(c, wanted_short))
+            return false;
+        answer = auth_proxy_user_allowed(proxies, c->user_short, wanted_short, &c->groups);
+    }
+    if (answer != ACL_YES) {
+        kms_refuse(c, KMS_F_AUTHORIZATION, "User: %.*s is not allowed to impersonate %.*s", FL_SLICE_ARGS(shown),
+                   FL_SLICE_ARGS(wanted));
+        return false;
+    }
+    if (!auth_proxy_host_allowed(proxies, c->user_short, io_conn_peer_text(http_conn_of(c->x)))) {
+        refuse_host(c, shown);
+        return false;
+    }
+    c->real_user = c->user;
+    c->user = wanted;
+    c->user_short = wanted_short;
+    return true;
+}
+
+/* ---- the filter
+ * ----------------------------------------------------------------------------------------------------------- */
+
+static void note_unauthenticated(struct kms_call *c, struct fl_slice why)
+{
+    struct fl_slice url = kms_url(c);
+    struct fl_buf  *b = &c->here->head;
+
+    if (c->r->method == HTTP_OPTIONS) /* the probe of every client */
+        return;
+    fl_buf_clear(b);
+    fl_buf_printf(b, "RemoteHost:%s Method:", io_conn_peer_text(http_conn_of(c->x)));
+    fl_buf_put_slice(b, c->r->method_text);
+    FL_BUF_LIT(b, " URL:");
+    fl_buf_put_slice(b, url);
+    FL_BUF_LIT(b, " ErrorMsg:'");
+    fl_buf_put_slice(b, why);
+    FL_BUF_LIT(b, "'");
+    kms_note(c, &(struct kms_note){ .status = AUDIT_UNAUTHENTICATED,
+                                    .op = AUDIT_OPS,
+                                    .text = fl_arena_copy(c->arena, fl_buf_slice(b)) });
+}
+
+static void challenge(struct kms_call *c, enum cookie_state state, const struct fl_error *cookie_fault)
+{
+    struct fl_slice why = state == COOKIE_BAD ? fl_slice_str(cookie_fault->text) : FL_LIT("Authentication required");
+
+    note_unauthenticated(c, why);
+    kms_send_page(
+        c, &(struct kms_page){
+               .status = 401, .message = why, .challenge = c->kms->authenticator->challenge, .clear_cookie = true });
+}
+
+/* The token's text: of the header, else of the query; .at NULL where there is none. */
+static struct fl_slice presented(const struct kms_call *c)
+{
+    const struct fl_slice *header = http_header_find(c->r, "X-Hadoop-Delegation-Token");
+
+    if (header == NULL)
+        return c->query.value[KMS_P_DELEGATION];
+    return header->at == NULL ? FL_LIT("") : *header;
+}
+
+/* Whoever has neither cookie nor token. */
+static FL_CHECKED bool by_authenticator(struct kms_call *c, enum cookie_state state,
+                                        const struct fl_error *cookie_fault)
+{
+    bool answered;
+
+    if (!c->kms->authenticator->authenticate(c, &c->cookie, &answered)) {
+        if (!answered)
+            challenge(c, state, cookie_fault);
+        return false;
+    }
+    c->set_cookie = true;
+    c->user = c->cookie.principal;
+    return true;
+}
+
+bool kms_filter(struct kms_call *c)
+{
+    struct auth_cookie cookie;
+    struct fl_error    fault;
+    enum cookie_state  state = read_cookie(c, &cookie, &fault);
+    enum kms_token_op  op = kms_token_op_of(c);
+    struct fl_slice    token;
+
+    if (op != KMS_T_NONE) {
+        kms_token_operation(c, op, state == COOKIE_GOOD ? &cookie : NULL);
+        return false;
+    }
+    if (state == COOKIE_GOOD) {
+        c->user = cookie.principal;
+        slide(c, &cookie);
+    } else if ((token = presented(c)).at != NULL) {
+        return by_token(c, token);
+    } else if (!by_authenticator(c, state, &fault)) {
+        return false;
+    }
+    c->user_short = auth_short_name(c->user);
+    return kms_act_for(c, c->user);
+}
