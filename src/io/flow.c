@@ -209,6 +209,21 @@ static void note_high_water(struct io_conn *c)
     }
 }
 
+/* All answers are out. A peer that is gone already misses the goodbye: that is no failure any more. */
+static void say_goodbye(struct io_conn *c)
+{
+    size_t         done;
+    enum fl_status s;
+
+    c->transport->shutdown(c);
+    s = c->transport->write(c, NULL, 0, &done, NULL);
+    set_stuck(c, s == FL_WANT_WRITE);
+    if (s == FL_OK)
+        begin_lingering(c);
+    else if (s != FL_WANT_WRITE)
+        io_conn_kill(c, c->why, NULL);
+}
+
 static void send_out(struct io_conn *c)
 {
     static const struct fl_error overflow = {
@@ -223,11 +238,8 @@ static void send_out(struct io_conn *c)
     if (!c->stuck && !flush(c))
         return;
     note_high_water(c);
-    if (!c->closing || c->stuck || c->state != IO_OPEN)
-        return;
-    c->transport->shutdown(c);
-    if (flush(c) && !c->stuck)
-        begin_lingering(c);
+    if (c->closing && !c->stuck && c->state == IO_OPEN)
+        say_goodbye(c);
 }
 
 /* ---- settling: the end of the turn for one connection ---------------------------------------------------------------- */

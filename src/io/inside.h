@@ -14,7 +14,7 @@
 #include <sys/queue.h>
 
 enum {
-    IO_BLOCK_BYTES = 32 * 1024, /* a lent buffer: one read() */
+    IO_BLOCK_BYTES = 33 * 1024, /* a lent buffer: one read(), or two whole TLS records */
     IO_BLOCKS_KEPT = 256,       /* free blocks that a reactor keeps */
     IO_ACCEPTS_A_TURN = 16,
     IO_WHEEL_SLOTS = 1024,
