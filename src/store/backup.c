@@ -55,6 +55,9 @@ enum fl_status store_backup(struct store *s, const char *file, struct fl_error *
     if (asprintf(&draft, "%s.tmp", file) < 0)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a path");
     fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return fl_fail(err, FL_EXISTS, 0, "%s is there: another backup is under way, or one broke off; then remove it",
+                       draft);
     if (fd < 0)
         return fl_fail(err, FL_SYSTEM, errno, "cannot make %s", draft);
     b.fd = fd;
