@@ -22,8 +22,9 @@ struct tls_config {
     const char      *alpn;         /* comma list, preferred first; NULL: none */
     bool             client;
     bool             insecure_noverify; /* client: any certificate is taken */
-    unsigned         tickets;           /* TLS 1.3 tickets a full handshake; default 1 */
+    unsigned         tickets;           /* TLS 1.3 tickets a full handshake; 0: the default, 1 */
 };
+#define TLS_NO_TICKETS UINT32_MAX
 
 struct tls_context;
 FL_CHECKED enum fl_status tls_context_new(struct tls_context **out, const struct tls_config *config, struct fl_error *err);
@@ -48,5 +49,19 @@ struct tls_client {
     const char         *name;
 };
 enum fl_status tls_attach_client(struct io_conn *c, void *client, struct fl_error *err);
+
+/* What is known of a finished handshake. */
+enum tls_fact {
+    TLS_FACT_VERSION,          /* "TLSv1.3" */
+    TLS_FACT_CIPHER,           /* "TLS_AES_128_GCM_SHA256" */
+    TLS_FACT_ALPN,             /* the protocol that was agreed */
+    TLS_FACT_RESUMED,          /* "yes" or "no" */
+    TLS_FACT_PEER_SUBJECT,     /* RFC 2253 text of the peer's certificate's subject */
+    TLS_FACT_PEER_CERTIFICATE, /* DER */
+    TLS_FACT_SERVER_END_POINT, /* channel binding, RFC 5929 4: hash of the server's certificate */
+    TLS_FACT_EXPORTER,         /* channel binding, RFC 9266: 32 bytes */
+};
+/* Appends it to *out. FL_NOT_FOUND: there is no such thing (no ALPN agreed, no certificate, not TLS). Owner. */
+FL_CHECKED enum fl_status tls_conn_export(struct io_conn *c, enum tls_fact what, struct fl_buf *out, struct fl_error *err);
 
 #endif
