@@ -30,18 +30,11 @@ def _wadl(d):
         and d.first.get("content-type", "").startswith("application/vnd.sun.wadl+xml")
 
 
-def _own_cookie_refused(d):
-    good_cookie = re.search(r"cookie:(quoted|bare)\b", d.request.trick) and "Invalid signature" in d.first.get("reason", "")
-    return bool(good_cookie) and d.first["status"] == "401" != d.second["status"]
-
-
 RULES = (
     Rule("bare line feed", "a line of the head or of a chunk ends in LF without CR", "served", "400, connection closed",
          "two programs that disagree about where a head ends can be made to see different requests (request smuggling)", _bare_lf),
     Rule("no WADL", "OPTIONS on a known path", "200 with a description of the resource in WADL", "200, nothing in the body",
          "clients probe with OPTIONS and look at the status and the cookie only", _wadl),
-    Rule("cookie refused at random", "a cookie that the server itself has set", "401 `Invalid signature`, for about one cookie in ten thousand",
-         "accepted", "a fault of the measure: two Java servers disagree about it with each other", _own_cookie_refused),
 )
 
 

@@ -194,5 +194,5 @@ def test_who_may_not_act_for_others_is_refused(driver, kms):
     bob = driver.open(provider(kms), "bob", real="alice")
     with pytest.raises(Raised) as refused:
         bob.getMetadata(name="any")
-    assert "User: alice is not allowed to impersonate bob" in str(refused.value)
+    assert "doAs=bob&user.name=alice, status: 403, message: Forbidden" in str(refused.value)
     bob.close()

@@ -151,8 +151,10 @@ def token_trick(text, trick, n):
 
 
 def _signature_flipped(value):
+    """Another first letter, and not the same in the other case: Jetty remembers the Cookie headers of a connection and
+    takes one that differs from an earlier one only in case for that."""
     head, _, sign = value.rpartition("&s=")
-    return f"{head}&s={'A' if sign[0] != 'A' else 'B'}{sign[1:]}"
+    return f"{head}&s={'A' if sign[0] not in 'Aa' else 'B'}{sign[1:]}"
 
 
 # The value of a cookie as the server set it, without its quotes.
