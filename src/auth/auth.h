@@ -139,5 +139,7 @@ struct audit_stats {
     uint64_t records, dropped, refused, written_lines, write_errors;
 };
 void audit_stats(struct audit *a, struct audit_stats *out);
+/* Any. FL_OK, or how the last write or reopening failed; it is tried again at each wake-up. For the log and health. */
+FL_CHECKED enum fl_status audit_health(struct audit *a, struct fl_error *err);
 
 #endif
