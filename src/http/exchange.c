@@ -34,7 +34,7 @@ static void answer(struct http_exchange *x, struct http_answer_parts *parts, boo
     struct http_conn *h = x->conn;
 
     assert(!x->answered && !h->in_body);
-    close = close || !x->request.keep_alive || h->draining;
+    close = close || !x->request.keep_alive || io_reactor_draining(h->place->reactor);
     parts->head_only = x->request.method == HTTP_HEAD;
     parts->connection = connection_words(x, close);
     x->answered = true;

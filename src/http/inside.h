@@ -52,7 +52,6 @@ struct http_conn {
     uint32_t              serial;
     bool                  in_head;  /* part of a head is here, its deadline set */
     bool                  in_body;  /* x waits for its body */
-    bool                  draining; /* answers say Connection: close */
     bool                  closing;  /* nothing more is taken */
     bool                  left;     /* bytes wait that were not looked at: the share, or the output, was used up */
 };

@@ -68,8 +68,10 @@ enum fl_status http_query_find(const struct http_request *r, const char *name, b
     decoded = fl_arena_take(r->arena, v.len + 1);
     if (decoded == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for the query parameter '%s'", name);
-    if (fl_percent_decode(v, true, decoded, &len, err) != FL_OK)
-        return fl_fail_in(err, "query parameter '%s'", name);
+    if (fl_percent_decode(v, true, decoded, &len, err) != FL_OK) {
+        fl_fail_in(err, "query parameter '%s'", name);
+        return FL_MALFORMED; /* also where err is NULL */
+    }
     *value = fl_slice_of(decoded, len);
     return FL_OK;
 }

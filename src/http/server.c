@@ -213,7 +213,7 @@ static enum step take_head(struct http_conn *h, struct fl_buf *in)
 
 static void be_idle(struct http_conn *h)
 {
-    if (h->draining) {
+    if (io_reactor_draining(h->place->reactor)) {
         h->closing = true;
         io_conn_close_after_flush(h->io);
         return;
@@ -297,10 +297,7 @@ static void on_drain(struct io_conn *c)
 {
     struct http_conn *h = io_conn_owner(c);
 
-    if (h == NULL || h->closing)
-        return;
-    h->draining = true;
-    if (h->x == NULL && !h->in_head && !h->left)
+    if (h != NULL && !h->closing && h->x == NULL && !h->in_head && !h->left)
         be_idle(h);
 }
 

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "io/io.h"
 
+#define FAKE static __attribute__((unused)) /* not every test drives all of it */
+
 struct io_reactor {
     uint64_t now_ns;
     int64_t  wall_ms;
@@ -43,6 +45,7 @@ struct io_listener *io_conn_listener(const struct io_conn *c) { return c->listen
 void *io_listener_owner(const struct io_listener *l) { return l->owner; }
 uint64_t io_now_ns(const struct io_reactor *r) { return r->now_ns; }
 int64_t io_now_wall_ms(const struct io_reactor *r) { return r->wall_ms; }
+bool io_reactor_draining(const struct io_reactor *r) { return r->draining; }
 
 void io_conn_resume(struct io_conn *c)
 {
@@ -65,7 +68,7 @@ struct io_conn *io_conn_find(struct io_reactor *r, struct io_handle h)
     return fake_current != NULL && !fake_current->gone && fake_current->generation == h.generation ? fake_current : NULL;
 }
 
-static void fake_open(struct io_conn *c, const struct io_protocol *protocol, struct io_listener *listener)
+FAKE void fake_open(struct io_conn *c, const struct io_protocol *protocol, struct io_listener *listener)
 {
     static uint32_t generation;
 
@@ -77,7 +80,7 @@ static void fake_open(struct io_conn *c, const struct io_protocol *protocol, str
     protocol->on_open(c);
 }
 
-static void fake_give(struct io_conn *c)
+FAKE void fake_give(struct io_conn *c)
 {
     if (c->held || c->closing || c->aborted || fl_buf_len(&c->in) == 0)
         return;
@@ -86,7 +89,7 @@ static void fake_give(struct io_conn *c)
 }
 
 /* Turns go on until nothing asks for another. */
-static void fake_run(struct io_conn *c)
+FAKE void fake_run(struct io_conn *c)
 {
     while (c->again && !c->closing && !c->aborted) {
         c->again = false;
@@ -94,7 +97,7 @@ static void fake_run(struct io_conn *c)
     }
 }
 
-static void fake_feed(struct io_conn *c, const void *bytes, size_t len)
+FAKE void fake_feed(struct io_conn *c, const void *bytes, size_t len)
 {
     if (!fl_buf_put(&c->in, bytes, len))
         abort();
@@ -102,12 +105,12 @@ static void fake_feed(struct io_conn *c, const void *bytes, size_t len)
     fake_run(c);
 }
 
-static void fake_feed_text(struct io_conn *c, const char *text)
+FAKE void fake_feed_text(struct io_conn *c, const char *text)
 {
     fake_feed(c, text, strlen(text));
 }
 
-static void fake_wait(struct io_conn *c, uint64_t ns)
+FAKE void fake_wait(struct io_conn *c, uint64_t ns)
 {
     c->reactor->now_ns += ns;
     if (c->deadline != 0 && c->deadline <= c->reactor->now_ns && !c->closing && !c->aborted) {
@@ -118,18 +121,26 @@ static void fake_wait(struct io_conn *c, uint64_t ns)
 }
 
 /* The peer read all that was sent. */
-static void fake_drained(struct io_conn *c)
+FAKE void fake_drained(struct io_conn *c)
 {
     fl_buf_clear(&c->out);
     c->protocol->on_drained(c);
     fake_run(c);
 }
 
-static void fake_close(struct io_conn *c)
+FAKE void fake_drain(struct io_conn *c)
+{
+    c->reactor->draining = true;
+    c->protocol->on_drain(c);
+    fake_run(c);
+}
+
+FAKE void fake_close(struct io_conn *c)
 {
     if (!c->gone)
         c->protocol->on_close(c, IO_CLOSE_PEER, NULL);
     c->gone = true;
+    c->reactor->draining = false;
     fl_buf_done(&c->in);
     fl_buf_done(&c->out);
 }

@@ -632,7 +632,7 @@ static void a_drain_closes_what_is_idle_at_once(void **state)
     (void)state;
     bench_open(&b, NULL);
     fake_feed_text(&b.conn, "GET / HTTP/1.1\r\n" H "\r\n");
-    http_protocol()->on_drain(&b.conn);
+    fake_drain(&b.conn);
     assert_true(b.conn.closing);
     bench_end(&b);
 }
@@ -645,7 +645,7 @@ static void a_drain_lets_a_request_in_flight_be_answered(void **state)
     bench_open(&b, NULL);
     b.park = true;
     fake_feed_text(&b.conn, "GET /1 HTTP/1.1\r\n" H "\r\n");
-    http_protocol()->on_drain(&b.conn);
+    fake_drain(&b.conn);
     assert_false(b.conn.closing);
     http_answer(http_unpark(b.ticket), 200, FL_LIT(""), FL_LIT(""), FL_LIT("1"));
     assert_string_equal(output(&b), "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\n1");
@@ -660,7 +660,7 @@ static void a_drain_lets_half_a_request_come_to_its_end(void **state)
     (void)state;
     bench_open(&b, NULL);
     fake_feed_text(&b.conn, "GET /1 HTTP/1.1\r\n");
-    http_protocol()->on_drain(&b.conn);
+    fake_drain(&b.conn);
     assert_false(b.conn.closing);
     fake_feed_text(&b.conn, H "\r\n");
     assert_string_equal(output(&b), OK_CLOSE("/1", "2"));
