@@ -8,7 +8,11 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
+#include "base/flags.h"
+
 /* argv[0] is "bench". Exit codes: 0 measured, 1 a run had errors, 2 bad usage, 3 the server failed the checks. */
 int bench_main(int argc, char **argv);
+/* The settings of `bench kms`, for the reference page and the completion. */
+const struct fl_flag_table *bench_flag_table(void);
 
 #endif

@@ -1,6 +1,5 @@
 #include "bench/bench.h"
 
-#include "base/flags.h"
 #include "bench/kms.h"
 #include "bench/report.h"
 
@@ -238,6 +237,11 @@ static int bench_kms(int argc, char **argv)
     fl_flags_done(&table, &f);
     free(args.at);
     return code;
+}
+
+const struct fl_flag_table *bench_flag_table(void)
+{
+    return &table;
 }
 
 int bench_main(int argc, char **argv)

@@ -27,15 +27,15 @@ void cli_print_json(json_t *json)
     json_decref(json);
 }
 
-const char *cli_date(int64_t wall_ms, char out[40])
+const char *cli_date(int64_t wall_ms, char out[64])
 {
     time_t    s = (time_t)(wall_ms / 1000);
     struct tm tm;
 
     if (gmtime_r(&s, &tm) == NULL)
-        snprintf(out, 40, "%lld ms", (long long)wall_ms);
+        snprintf(out, 64, "%lld ms", (long long)wall_ms);
     else
-        snprintf(out, 40, "%04d-%02d-%02d %02d:%02d:%02d.%03d UTC", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+        snprintf(out, 64, "%04d-%02d-%02d %02d:%02d:%02d.%03d UTC", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
                  tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(wall_ms % 1000));
     return out;
 }

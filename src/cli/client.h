@@ -105,6 +105,6 @@ int cli_fail(int code, const char *program, const char *format, ...) FL_PRINTF(3
 /* Prints json indented, with a line end, and decrefs it. */
 void cli_print_json(json_t *json);
 /* "2026-12-01 04:50:21.123 UTC" into out. */
-const char *cli_date(int64_t wall_ms, char out[40]);
+const char *cli_date(int64_t wall_ms, char out[64]);
 
 #endif

@@ -135,7 +135,7 @@ static void put_attributes(const json_t *meta, struct fl_buf *out)
 
 static void add_metadata_row(struct cli_table *t, const json_t *meta)
 {
-    char          length[24], versions[24], created[40];
+    char          length[24], versions[24], created[64];
     struct fl_buf attributes;
 
     fl_buf_init(&attributes, 0);
@@ -408,6 +408,11 @@ static int run_command(size_t i, int argc, char **argv)
     fl_flags_done(&commands[i].table, &k.flags);
     free(k.args.at);
     return code;
+}
+
+const struct fl_flag_table *cli_key_table(size_t i)
+{
+    return i < FL_COUNT(commands) ? &commands[i].table : NULL;
 }
 
 int cli_key(int argc, char **argv)

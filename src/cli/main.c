@@ -1,4 +1,6 @@
 /* featherlock: one program, subcommands. */
+#include "bench/bench.h"
+#include "cli/cli.h"
 #include "kms/kms.h"
 
 #include <stdio.h>
@@ -16,6 +18,11 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     { "kms", "serves the Hadoop KMS REST API", kms_main },
+    { "key", "makes, shows, rolls and deletes keys; backup and restore", cli_key },
+    { "token", "gets, renews, cancels and decodes delegation tokens", cli_token },
+    { "bench", "measures a server, ours or another", bench_main },
+    { "reference", "prints every flag as Markdown", cli_reference },
+    { "completion", "prints a completion script for bash", cli_completion },
     { "version", "prints the version", version_main },
 };
 

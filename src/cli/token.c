@@ -91,7 +91,7 @@ static void add_number(struct cli_table *t, const char *name, int64_t value)
 static void print_fields(const struct read_token *t)
 {
     struct cli_table table;
-    char             issued[40], max[40];
+    char             issued[64], max[64];
 
     cli_table_init(&table, 2);
     add_text(&table, "kind", t->token.kind);
@@ -176,7 +176,7 @@ static int renew(struct token_command *c)
 {
     json_t    *answer = NULL;
     json_int_t until;
-    char       date[40];
+    char       date[64];
     int        code = call_with_token(c, "RENEWDELEGATIONTOKEN", &answer);
 
     if (code != CLI_OK)
@@ -237,6 +237,11 @@ static int run_command(size_t i, int argc, char **argv)
     fl_flags_done(&commands[i].table, &c.flags);
     free(c.args.at);
     return code;
+}
+
+const struct fl_flag_table *cli_token_table(size_t i)
+{
+    return i < FL_COUNT(commands) ? &commands[i].table : NULL;
 }
 
 int cli_token(int argc, char **argv)
