@@ -70,7 +70,7 @@ static enum fl_status add_names(struct building *b, struct acl_list *l, enum acl
     uint32_t *count = kind == ACL_USER ? &l->users : &l->groups;
     uint32_t  tag = acl_member_tag(b->set, l, kind);
 
-    for (size_t from = 0; from <= names.len;) {
+    for (size_t from = 0; from < names.len;) {
         size_t          to = from;
         struct fl_slice name;
 

@@ -86,6 +86,8 @@ static char *put_field(char *p, struct fl_slice s, bool was_cut)
 {
     size_t from = 0;
 
+    if (s.len == 0) /* then it may point nowhere */
+        return p;
     for (size_t i = 0; i < s.len; i++) {
         unsigned number;
         size_t   len = suspicious(s.at[i]) ? to_escape(fl_slice_from(s, i), &number) : 0;
