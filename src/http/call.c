@@ -18,15 +18,15 @@ struct http_session {
     bool                head_only;
 
     /* The call under way: written by the reactor before it says done, read by the caller after. */
-    struct io_mail          mail;
-    const struct addrinfo  *address; /* to connect to, where there is no client yet */
-    struct http_reply       reply;
-    struct fl_error         err;
-    enum fl_status          status;
-    bool                    was_open;
-    pthread_mutex_t         lock;
-    pthread_cond_t          is_done;
-    bool                    done;
+    struct io_mail         mail;
+    const struct addrinfo *address; /* to connect to, where there is no client yet */
+    struct http_reply      reply;
+    struct fl_error        err;
+    enum fl_status         status;
+    bool                   was_open;
+    pthread_mutex_t        lock;
+    pthread_cond_t         is_done;
+    bool                   done;
 };
 
 /* ---- on the reactor ------------------------------------------------------------------------------------------------------ */
@@ -62,8 +62,10 @@ static enum fl_status copy_reply(const struct http_reply *from, struct http_repl
     if (block == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for an answer of %zu bytes", headers + bytes);
     to = block + headers;
-    *out = (struct http_reply){ .status = from->status, .headers = (struct http_header *)(void *)block,
-                                .header_count = from->header_count, .owned = block };
+    *out = (struct http_reply){ .status = from->status,
+                                .headers = (struct http_header *)(void *)block,
+                                .header_count = from->header_count,
+                                .owned = block };
     for (size_t i = 0; i < from->header_count; i++) {
         out->headers[i].name = put(&to, from->headers[i].name);
         out->headers[i].value = put(&to, from->headers[i].value);
@@ -158,8 +160,8 @@ FL_AUTO_DEFINE(http_session);
 static enum fl_status new_session(struct http_session **out, struct fl_error *err)
 {
     static const struct io_config config = { .reactors = 1, .workers = 1, .max_connections = 16 };
-    FL_AUTO(http_session)         s = calloc(1, sizeof *s);
-    enum fl_status                status;
+    FL_AUTO(http_session) s = calloc(1, sizeof *s);
+    enum fl_status status;
 
     if (s == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for an HTTP session");
@@ -221,7 +223,8 @@ static bool put_request(struct fl_buf *b, const char *method, const struct http_
 /* Every address of the name in turn, until one takes the connection; its answer is then the answer. */
 static enum fl_status call_first_open(struct http_session *s)
 {
-    static const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
+    static const struct addrinfo hints = { .ai_family = AF_UNSPEC,
+                                           .ai_socktype = SOCK_STREAM,
                                            .ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV };
     struct addrinfo             *list = NULL;
     char                         port[8];

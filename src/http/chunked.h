@@ -8,11 +8,11 @@
 #include "base/buf.h"
 #include "http/refusal.h"
 
-struct http_chunked {  /* all zero: before the first chunk */
+struct http_chunked { /* all zero: before the first chunk */
     uint8_t  state;
-    uint8_t  digits;   /* of the size under way */
-    uint64_t left;     /* bytes of this chunk still to come */
-    size_t   extra;    /* bytes of extensions and trailers so far */
+    uint8_t  digits; /* of the size under way */
+    uint64_t left;   /* bytes of this chunk still to come */
+    size_t   extra;  /* bytes of extensions and trailers so far */
 };
 
 /* Takes bytes from the front of *in and appends the content to body, which holds at most limit bytes.

@@ -20,7 +20,7 @@ struct http_client {
 
     enum want              want;
     size_t                 scanned;
-    struct fl_buf          request; /* until it is sent; and while it may have to be sent again */
+    struct fl_buf          request;    /* until it is sent; and while it may have to be sent again */
     struct fl_buf          head, body; /* of an answer that didn't come whole */
     struct fl_buf          kept;       /* the input's memory with the last answer, for an owner who sends later */
     struct http_chunked    chunked;

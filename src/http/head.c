@@ -250,11 +250,13 @@ enum fl_status http_head_parse(struct fl_slice head, size_t first_line, struct h
 
     if (split_line(fl_slice_of(head.at, first_line), &line, why) != FL_OK)
         return FL_MALFORMED;
-    *r = (struct http_request){ .headers = headers.at, .method_text = line.method, .target = line.target,
-                                .http10 = line.http10, .method = method_of(line.method) };
+    *r = (struct http_request){ .headers = headers.at,
+                                .method_text = line.method,
+                                .target = line.target,
+                                .http10 = line.http10,
+                                .method = method_of(line.method) };
     *framing = (struct http_framing){ 0 };
-    if (split_target(r, why) != FL_OK ||
-        http_lex_headers(fl_slice_from(head, first_line + 2), &headers, why) != FL_OK)
+    if (split_target(r, why) != FL_OK || http_lex_headers(fl_slice_from(head, first_line + 2), &headers, why) != FL_OK)
         return FL_MALFORMED;
     r->header_count = headers.count;
     return judge_headers(&m, why);

@@ -11,7 +11,17 @@
 
 /* ---- server --------------------------------------------------------------------------------------------------------- */
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_DELETE, HTTP_OPTIONS, HTTP_TRACE, HTTP_PATCH, HTTP_OTHER };
+enum http_method {
+    HTTP_GET,
+    HTTP_HEAD,
+    HTTP_POST,
+    HTTP_PUT,
+    HTTP_DELETE,
+    HTTP_OPTIONS,
+    HTTP_TRACE,
+    HTTP_PATCH,
+    HTTP_OTHER
+};
 
 struct http_request {
     enum http_method    method;
@@ -29,12 +39,14 @@ struct http_request {
 
 struct http_exchange; /* one request on one connection, until answered */
 
-struct http_limits {                  /* 0: the default in brackets */
-    size_t   head_bytes;              /* request line and headers [64 KiB]: 414 or 431 above */
-    size_t   header_count;            /* [100] */
-    size_t   body_bytes;              /* [32 MiB]: 413 above */
-    uint64_t head_ns, body_ns, idle_ns; /* whole head [10 s]; body: no progress of 1 KiB/s beyond [20 s]; between requests [60 s] */
-    unsigned requests_per_turn;       /* pipelined requests answered in one turn [16] */
+struct http_limits {            /* 0: the default in brackets */
+    size_t   head_bytes;        /* request line and headers [64 KiB]: 414 or 431 above */
+    size_t   header_count;      /* [100] */
+    size_t   body_bytes;        /* [32 MiB]: 413 above */
+    uint64_t head_ns;           /* from a head's first byte to its last [10 s] */
+    uint64_t body_ns;           /* time that every body has [20 s]; 1 s more for each KiB that came */
+    uint64_t idle_ns;           /* between requests [60 s] */
+    unsigned requests_per_turn; /* pipelined requests answered in one turn [16] */
 };
 
 /* Protocol refusals (malformed, too large, timeouts) are answered by http itself, in the form
@@ -66,8 +78,8 @@ const struct fl_slice *http_header_find(const struct http_request *r, const char
 void http_answer(struct http_exchange *x, int status, struct fl_slice reason, struct fl_slice headers,
                  struct fl_slice body);
 /* The same, and the connection is closed after it. */
-void http_answer_close(struct http_exchange *x, int status, struct fl_slice reason, struct fl_slice headers,
-                       struct fl_slice body);
+void        http_answer_close(struct http_exchange *x, int status, struct fl_slice reason, struct fl_slice headers,
+                              struct fl_slice body);
 const char *http_standard_reason(int status);
 
 /* The date of this turn, "Tue, 01 Dec 2026 04:50:21 GMT" (29 bytes), made once a second per reactor. */
@@ -127,7 +139,7 @@ struct http_client_config {
 };
 FL_CHECKED enum fl_status http_client_new(struct http_client **out, struct io_reactor *r,
                                           const struct http_client_config *config, struct fl_error *err);
-void  http_client_free(struct http_client *c); /* closes; no callback follows */
+void                      http_client_free(struct http_client *c); /* closes; no callback follows */
 /* request: the whole message as bytes, copied to the output. head_only: the answer has no body (HEAD). FL_BUSY while
  * one is under way. */
 FL_CHECKED enum fl_status http_client_send(struct http_client *c, struct fl_slice request, bool head_only,
@@ -141,7 +153,7 @@ struct tls_config;
 FL_CHECKED enum fl_status http_call(struct http_session **session, const char *method, const char *url,
                                     struct fl_slice extra_headers, struct fl_slice body, const struct tls_config *tls,
                                     uint64_t timeout_ns, struct http_reply *reply, struct fl_error *err);
-void http_reply_done(struct http_reply *reply);
-void http_session_free(struct http_session *s);
+void                      http_reply_done(struct http_reply *reply);
+void                      http_session_free(struct http_session *s);
 
 #endif

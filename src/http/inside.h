@@ -37,9 +37,9 @@ struct http_place {
 };
 
 struct http_service {
-    struct http_limits          limits; /* none is 0 */
-    http_handler                handler;
-    void                       *owner;
+    struct http_limits           limits; /* none is 0 */
+    http_handler                 handler;
+    void                        *owner;
     _Atomic(struct http_place *) places;
 };
 
@@ -50,14 +50,14 @@ struct http_conn {
     struct fl_buf        *in; /* within on_bytes */
     struct http_scan      scan;
     uint32_t              serial;
-    bool                  in_head;  /* part of a head is here, its deadline set */
-    bool                  in_body;  /* x waits for its body */
-    bool                  closing;  /* nothing more is taken */
-    bool                  left;     /* bytes wait that were not looked at: the share, or the output, was used up */
+    bool                  in_head; /* part of a head is here, its deadline set */
+    bool                  in_body; /* x waits for its body */
+    bool                  closing; /* nothing more is taken */
+    bool                  left;    /* bytes wait that were not looked at: the share, or the output, was used up */
 };
 
-#define HTTP_COUNT(place, cell, n)                                                                                     \
-    atomic_store_explicit(&(place)->cell, atomic_load_explicit(&(place)->cell, memory_order_relaxed) + (n),            \
+#define HTTP_COUNT(place, cell, n)                                                                          \
+    atomic_store_explicit(&(place)->cell, atomic_load_explicit(&(place)->cell, memory_order_relaxed) + (n), \
                           memory_order_relaxed)
 
 /* service.c */

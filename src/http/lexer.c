@@ -75,8 +75,8 @@ static enum fl_status explain(const llhttp_t *p, const struct lex *x, struct htt
         return http_refuse(why, 431, "Request Header Fields Too Large");
     switch (p->error) {
     case HPE_UNEXPECTED_CONTENT_LENGTH:
-        return http_refuse(why, 400, has_coding(x->out) ? "Transfer-Encoding and Content-Length"
-                                                        : "Multiple Content-Lengths");
+        return http_refuse(why, 400,
+                           has_coding(x->out) ? "Transfer-Encoding and Content-Length" : "Multiple Content-Lengths");
     case HPE_INVALID_CONTENT_LENGTH: return http_refuse(why, 400, "Invalid Content-Length Value");
     case HPE_INVALID_TRANSFER_ENCODING: return http_refuse(why, 400, "Bad Transfer-Encoding, chunked not last");
     default: break;

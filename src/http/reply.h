@@ -5,8 +5,8 @@
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
 
-#include "http/header.h"
 #include "featherlock/status.h"
+#include "http/header.h"
 
 enum { HTTP_REPLY_HEADERS_MAX = 100, HTTP_REPLY_HEAD_MAX = 64 * 1024 };
 

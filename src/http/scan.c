@@ -54,7 +54,7 @@ enum fl_status http_scan_head(struct http_scan *s, struct fl_slice bytes, size_t
             return bytes.len >= limit ? too_long(s, why) : FL_WANT_READ;
         if (bytes.at[i + 1] != '\n')
             return is_plain(bytes.at[i + 1]) || bytes.at[i + 1] == '\r' ? http_refuse(why, 400, "Bad EOL")
-                                                                       : http_refuse_byte(why, bytes.at[i + 1]);
+                                                                        : http_refuse_byte(why, bytes.at[i + 1]);
         s->at = i + 2;
         if (i == s->line && s->line > 0)
             return FL_OK;

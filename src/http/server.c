@@ -125,15 +125,21 @@ static enum step take_body(struct http_conn *h, struct fl_buf *in)
 
 /* ---- heads ---------------------------------------------------------------------------------------------------------------- */
 
+/* What is wrong with the first line comes before what is wrong behind it, however the bytes came. */
+static enum fl_status check_line(struct http_conn *h, const struct fl_buf *in, struct http_refusal *why)
+{
+    if (h->scan.first_line == 0 || h->scan.line_checked)
+        return FL_OK;
+    h->scan.line_checked = true;
+    return http_head_check_line(fl_slice_of(fl_buf_slice(in).at, h->scan.first_line), why);
+}
+
 static enum step wait_for_head(struct http_conn *h, const struct fl_buf *in)
 {
     struct http_refusal why;
 
-    if (h->scan.first_line > 0 && !h->scan.line_checked) {
-        if (http_head_check_line(fl_slice_of(fl_buf_slice(in).at, h->scan.first_line), &why) != FL_OK)
-            return refuse(h, &why);
-        h->scan.line_checked = true;
-    }
+    if (check_line(h, in, &why) != FL_OK)
+        return refuse(h, &why);
     if (!h->in_head) {
         h->in_head = true;
         set_deadline(h, limits_of(h)->head_ns);
@@ -198,7 +204,9 @@ static enum step take_head(struct http_conn *h, struct fl_buf *in)
     switch (http_scan_head(&h->scan, fl_buf_slice(in), limits_of(h)->head_bytes, &why)) {
     case FL_OK: break;
     case FL_WANT_READ: return wait_for_head(h, in);
-    default: return refuse(h, &why);
+    default:
+        FL_IGNORE(check_line(h, in, &why) != FL_OK); /* then it is the reason */
+        return refuse(h, &why);
     }
     head_len = h->scan.at;
     first_line = h->scan.first_line;

@@ -67,9 +67,10 @@ const char *http_standard_reason(int status)
  * the locale. */
 struct fl_slice http_date(struct io_reactor *r)
 {
-    static const char            days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
-    static const char            months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+    static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
+    static const char months[][4] = {
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"
+    };
     static _Thread_local char    text[64];
     static _Thread_local int64_t made_for = -1;
     int64_t                      now = io_now_wall_ms(r) / 1000;
@@ -78,8 +79,8 @@ struct fl_slice http_date(struct io_reactor *r)
 
     if (now != made_for) {
         gmtime_r(&seconds, &t);
-        snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[t.tm_wday], t.tm_mday,
-                 months[t.tm_mon], t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+        snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[t.tm_wday], t.tm_mday, months[t.tm_mon],
+                 t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
         made_for = now;
     }
     return fl_slice_of(text, 29);
