@@ -235,7 +235,6 @@ static int bench_kms(int argc, char **argv)
         code = measure(&f, mixes, mix_count);
     }
     fl_flags_done(&table, &f);
-    free(args.at);
     return code;
 }
 

@@ -406,7 +406,6 @@ static int run_command(size_t i, int argc, char **argv)
         client_done(&k.client);
     }
     fl_flags_done(&commands[i].table, &k.flags);
-    free(k.args.at);
     return code;
 }
 

@@ -235,7 +235,6 @@ static int run_command(size_t i, int argc, char **argv)
         client_done(&c.client);
     }
     fl_flags_done(&commands[i].table, &c.flags);
-    free(c.args.at);
     return code;
 }
 
