@@ -74,32 +74,22 @@ static void slide(struct kms_call *c, const struct auth_cookie *cookie)
 /* ---- the delegation token
  * ------------------------------------------------------------------------------------------------- */
 
-static void refuse_token(struct kms_call *c, const char *prefix, struct fl_slice text)
+static void refuse_undecodable(struct kms_call *c, const struct fl_error *err)
+{
+    kms_meter(c, KMS_M_TOKEN_REFUSED);
+    kms_refuse_text(c, KMS_F_AUTHENTICATION, fl_slice_str(err->text));
+}
+
+/* The verdict is asked for again, now with its whole sentence: names may be longer than an error's text. */
+static void refuse_unverified(struct kms_call *c, const struct token *t, const struct token_identifier *id)
 {
     struct fl_buf *b = &c->here->text;
 
     kms_meter(c, KMS_M_TOKEN_REFUSED);
     fl_buf_clear(b);
-    fl_buf_put_str(b, prefix);
-    fl_buf_put_slice(b, text);
+    FL_BUF_LIT(b, "org.apache.hadoop.security.token.SecretManager$InvalidToken: ");
+    FL_IGNORE(tokens_verify_tell(c->kms->tokens, t, id, c->now_ms, b)); /* refused a moment ago, and it stays so */
     kms_refuse_text(c, KMS_F_AUTHENTICATION, fl_buf_slice(b));
-}
-
-/* The sentences of 5.5 hold a whole identifier, which may be longer than an error's text: those are made anew. */
-static void refuse_unverified(struct kms_call *c, const struct token_identifier *id, const struct fl_error *err)
-{
-    static const char invalid[] = "org.apache.hadoop.security.token.SecretManager$InvalidToken: ";
-    struct fl_buf    *b = &c->here->head;
-    struct fl_slice   text = fl_slice_str(err->text);
-
-    if (fl_slice_starts(text, FL_LIT("token ("))) {
-        fl_buf_clear(b);
-        FL_BUF_LIT(b, "token (");
-        token_identifier_describe(b, id);
-        FL_BUF_LIT(b, ") is invalid, password doesn't match");
-        text = fl_buf_slice(b);
-    }
-    refuse_token(c, invalid, text);
 }
 
 /* False: answered. */
@@ -111,11 +101,11 @@ static FL_CHECKED bool by_token(struct kms_call *c, struct fl_slice url_text)
 
     if (token_from_url(url_text, c->arena, &t, &err) != FL_OK ||
         token_identifier_get(t.identifier, &id, &err) != FL_OK) {
-        refuse_token(c, "", fl_slice_str(err.text));
+        refuse_undecodable(c, &err);
         return false;
     }
-    if (tokens_verify(c->kms->tokens, &t, &id, c->now_ms, &err) != FL_OK) {
-        refuse_unverified(c, &id, &err);
+    if (tokens_verify(c->kms->tokens, &t, &id, c->now_ms, NULL) != FL_OK) {
+        refuse_unverified(c, &t, &id);
         return false;
     }
     kms_meter(c, KMS_M_TOKEN_VERIFIED);

@@ -95,7 +95,10 @@ static void answer_refused(struct kms_call *c, const struct token_job *j)
         [TOKEN_RUNTIME] = "java.lang.RuntimeException",
     };
     const struct token_op *op = &j->op;
+    struct fl_slice        sentence = fl_buf_slice(&op->out_text);
 
+    if (sentence.len == 0)
+        sentence = fl_slice_str(op->err.text);
     /* An outcome that is unknown, or no room: the client is sent to another host. */
     if (op->status == FL_TIMEOUT || op->status == FL_BUSY || op->status == FL_CLOSED)
         kms_refuse_text(c, KMS_F_BUSY, fl_slice_str(op->err.text));
@@ -104,7 +107,7 @@ static void answer_refused(struct kms_call *c, const struct token_job *j)
     else if (j->kind == KMS_T_CANCEL)
         refuse_page(c, 404, false, "%s", CANNOT_CANCEL);
     else
-        refuse_page(c, 403, true, "%s: %s", classes[op->fault], op->err.text);
+        refuse_page(c, 403, true, "%s: %.*s", classes[op->fault], FL_SLICE_ARGS(sentence));
 }
 
 static void answer(struct kms_call *c, struct token_job *j)
