@@ -187,7 +187,7 @@ static bool same_place(const struct http_session *s, const struct http_url *url,
 static enum fl_status go_to(struct http_session *s, const struct http_url *url, uint64_t timeout_ns,
                             const struct tls_config *tls, struct fl_error *err)
 {
-    static const struct tls_config trust_system = { .client = true };
+    struct tls_config as_client = tls == NULL ? (struct tls_config){ 0 } : *tls; /* zero: the system's trust */
 
     if (s->client != NULL)
         FL_IGNORE(run(s, close_mail) != FL_OK); /* it never fails */
@@ -196,7 +196,8 @@ static enum fl_status go_to(struct http_session *s, const struct http_url *url, 
     s->tls.name = s->place.host;
     if (!url->secure || s->context != NULL)
         return FL_OK;
-    if (tls_context_new(&s->context, tls == NULL ? &trust_system : tls, err) != FL_OK)
+    as_client.client = true;
+    if (tls_context_new(&s->context, &as_client, err) != FL_OK)
         return fl_fail_in(err, "TLS for '%s'", url->host);
     s->tls.context = s->context;
     return FL_OK;
