@@ -17,7 +17,7 @@ enum { SESSION_SECONDS = 3600 };
 
 enum fl_status openssl_fail(struct fl_error *err, enum fl_status status, const char *format, ...)
 {
-    unsigned long code = ERR_peek_last_error();
+    unsigned long code = ERR_peek_error(); /* the first is the cause, the later ones tell the way up */
     const char   *reason = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
     char          text[200];
     va_list       args;
@@ -135,8 +135,9 @@ static enum fl_status load_files(SSL_CTX *ctx, const struct tls_config *config, 
 
 /* ---- ciphers and protocols --------------------------------------------------------------------------------------------- */
 
-/* OpenSSL skips names that it doesn't know, so a typing error would silently weaken or empty the list. */
-static enum fl_status check_names(SSL_CTX *ctx, const char *list, struct fl_error *err)
+/* OpenSSL skips names that it doesn't know, so a typing error would silently shorten the list. */
+static enum fl_status check_names(SSL_CTX *ctx, const char *what, int (*set)(SSL_CTX *, const char *), const char *list,
+                                  struct fl_error *err)
 {
     char name[100];
 
@@ -144,12 +145,12 @@ static enum fl_status check_names(SSL_CTX *ctx, const char *list, struct fl_erro
         size_t len = strcspn(at, ":, ");
 
         if (len >= sizeof name)
-            return fl_fail(err, FL_USAGE, 0, "a cipher name of %zu bytes in '%s'", len, list);
+            return fl_fail(err, FL_USAGE, 0, "%s name of %zu bytes in '%s'", what, len, list);
         memcpy(name, at, len);
         name[len] = '\0';
-        if (len > 0 && strchr("!-+@", name[0]) == NULL && SSL_CTX_set_cipher_list(ctx, name) != 1) {
+        if (len > 0 && strchr("!-+@", name[0]) == NULL && set(ctx, name) != 1) {
             ERR_clear_error();
-            return fl_fail(err, FL_USAGE, 0, "unknown TLS 1.2 cipher '%s' in '%s' (wanted are OpenSSL's names)", name, list);
+            return fl_fail(err, FL_USAGE, 0, "unknown %s '%s' in '%s' (wanted are OpenSSL's names)", what, name, list);
         }
         at += len;
         at += strspn(at, ":, ");
@@ -161,9 +162,9 @@ static enum fl_status set_ciphers(SSL_CTX *ctx, const struct tls_config *config,
 {
     const char    *ciphers = config->ciphers != NULL ? config->ciphers : DEFAULT_CIPHERS;
     const char    *suites = config->ciphersuites != NULL ? config->ciphersuites : DEFAULT_CIPHERSUITES;
-    enum fl_status s = config->ciphers != NULL ? check_names(ctx, ciphers, err) : FL_OK;
+    enum fl_status s = check_names(ctx, "TLS 1.2 cipher", SSL_CTX_set_cipher_list, ciphers, err);
 
-    if (s != FL_OK)
+    if (s != FL_OK || (s = check_names(ctx, "TLS 1.3 cipher suite", SSL_CTX_set_ciphersuites, suites, err)) != FL_OK)
         return s;
     if (SSL_CTX_set_cipher_list(ctx, ciphers) != 1)
         return openssl_fail(err, FL_USAGE, "TLS 1.2 ciphers '%s'", ciphers);
