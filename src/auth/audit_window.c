@@ -123,10 +123,11 @@ static struct fl_slice keep(uint8_t **at, struct fl_slice s)
 static struct window *open_window(struct audit_windows *w, uint64_t hash, const struct audit_event *e, uint64_t now_ns)
 {
     struct window *x = calloc(1, sizeof *x + e->key.len + e->user.len + e->text.len);
-    uint8_t       *at = (uint8_t *)(x + 1);
+    uint8_t       *at;
 
     if (x == NULL)
         return NULL;
+    at = (uint8_t *)(x + 1);
     x->hash = hash;
     x->ends_ns = now_ns + w->window_ns;
     x->first_wall_ms = e->wall_ms;

@@ -295,6 +295,7 @@ static enum fl_status replace_one(const struct properties *p, struct fl_slice va
 {
     size_t          from, to;
     struct fl_slice name, with;
+    enum fl_status  s;
 
     if (!find_variable(value, &from, &to))
         return FL_NOT_FOUND;
@@ -306,10 +307,13 @@ static enum fl_status replace_one(const struct properties *p, struct fl_slice va
         return FL_NOT_FOUND; /* Hadoop, too, replaces nothing after the first unknown one */
     }
     fl_buf_clear(next);
+    s = fl_buf_reserve(next, from + with.len + (value.len - to), NULL); /* FL_MALFORMED past the limit */
+    if (s != FL_OK)
+        return s;
     fl_buf_put(next, value.at, from);
     fl_buf_put_slice(next, with);
     fl_buf_put_slice(next, fl_slice_from(value, to));
-    return next->failed ? FL_MALFORMED : FL_OK;
+    return FL_OK;
 }
 
 enum fl_status properties_get(const struct properties *p, struct fl_slice name, struct fl_buf *out, bool *unresolved,
@@ -329,8 +333,10 @@ enum fl_status properties_get(const struct properties *p, struct fl_slice name, 
     while (turn < MOST_REPLACEMENTS && (s = replace_one(p, value, &texts[turn % 2], unresolved)) == FL_OK)
         value = fl_buf_slice(&texts[turn++ % 2]);
     if (s == FL_NOT_FOUND)
-        s = fl_buf_put_slice(out, value) ? FL_OK : fl_fail(err, FL_NO_MEMORY, 0, "no memory for a value");
-    else
+        s = fl_buf_put_slice(out, value) ? FL_OK : FL_NO_MEMORY;
+    if (s == FL_NO_MEMORY)
+        s = fl_fail(err, FL_NO_MEMORY, 0, "no memory for a value");
+    else if (s != FL_OK || turn == MOST_REPLACEMENTS)
         s = fl_fail(err, FL_MALFORMED, 0, "property '%.*s': %s", FL_SLICE_ARGS(name),
                     s == FL_OK ? "more than 20 variables to replace, or a circle of them" : "its value grows too long");
     fl_buf_done(&texts[0]);
