@@ -149,6 +149,8 @@ static int print_refusal(const struct client *c, const struct http_reply *reply,
         class != NULL)
         return cli_fail(CLI_REFUSED, c->program, "the server answers %d, %s: %s", reply->status, class,
                         message == NULL ? "no message" : message);
+    if (c->anonymous && reply->body.len > 0) /* our own control socket: the sentence is the body */
+        return cli_fail(CLI_REFUSED, c->program, "%.*s", FL_SLICE_ARGS(reply->body));
     return cli_fail(CLI_REFUSED, c->program, "the server answers %d %.*s", reply->status, FL_SLICE_ARGS(reply->reason));
 }
 

@@ -2,13 +2,15 @@
 
 #include "cli/client.h"
 #include "cli/table.h"
+#include "store/store.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 struct key_flags {
     struct client_flags client;
     int64_t             length, count;
-    char               *cipher, *description, *material, *version, *iv;
+    char               *cipher, *description, *material, *version, *iv, *data_dir;
     struct fl_strings   attributes;
     bool                metadata, decrypt, reencrypt;
 };
@@ -76,6 +78,26 @@ static const struct fl_flag eek_flags[] = {
     { .name = "version", .type = FL_FLAG_STRING, .offset = FIELD(version), .help = "version name, e.g. k1@0" },
     { .name = "iv", .type = FL_FLAG_STRING, .offset = FIELD(iv), .help = "base64" },
     { .name = "material", .type = FL_FLAG_STRING, .offset = FIELD(material), .help = "base64 of the EEK" },
+};
+static const struct fl_flag backup_flags[] = {
+    { .name = "data_dir",
+      .type = FL_FLAG_STRING,
+      .offset = FIELD(data_dir),
+      .required = true,
+      .help = "the folder of the running server" },
+    { .name = "timeout",
+      .type = FL_FLAG_DURATION,
+      .offset = offsetof(struct key_flags, client.timeout),
+      .default_text = "10m",
+      .unit = "s",
+      .help = "of the whole copy" },
+};
+static const struct fl_flag restore_flags[] = {
+    { .name = "data_dir",
+      .type = FL_FLAG_STRING,
+      .offset = FIELD(data_dir),
+      .required = true,
+      .help = "the folder to make; it must not hold a store" },
 };
 #undef FIELD
 
@@ -371,6 +393,50 @@ static int eek(struct key_command *k)
     return code == CLI_OK ? show(k, answer, print_eeks) : code;
 }
 
+/* FILE seen from here, as the server must see it. */
+static char *absolute(const char *file)
+{
+    char             *out = NULL;
+    FL_AUTO_MEM char *here = file[0] == '/' ? NULL : getcwd(NULL, 0);
+
+    if (file[0] == '/')
+        return strdup(file);
+    return here == NULL || asprintf(&out, "%s/%s", here, file) < 0 ? NULL : out;
+}
+
+static int backup(struct key_command *k)
+{
+    FL_AUTO_MEM char   *folder = realpath(k->flags.data_dir, NULL), *file = absolute(k->args.at[0]), *url = NULL;
+    struct client_flags flags = k->flags.client;
+    struct client       control = { .flags = &flags, .program = k->client.program, .anonymous = true };
+    struct fl_buf       path;
+    json_t             *answer = NULL;
+    int                 code;
+
+    if (folder == NULL)
+        return cli_fail(CLI_USAGE, k->client.program, "--data_dir=%s: %m", k->flags.data_dir);
+    if (file == NULL || asprintf(&url, "unix:%s/control.sock:", folder) < 0)
+        return cli_fail(CLI_UNREACHABLE, k->client.program, "no memory for a path");
+    flags.url = url;
+    fl_buf_init(&path, 0);
+    fl_buf_put_str(&path, "/backup?file=");
+    client_put_encoded(&path, file);
+    code = client_call(&control, "POST", fl_buf_slice(&path), NULL, &answer);
+    json_decref(answer);
+    client_done(&control);
+    fl_buf_done(&path);
+    return code;
+}
+
+static int restore(struct key_command *k)
+{
+    struct fl_error err;
+
+    if (store_restore(k->args.at[0], k->flags.data_dir, &err) != FL_OK)
+        return cli_fail(CLI_REFUSED, k->client.program, "%s", err.text);
+    return CLI_OK;
+}
+
 static const struct {
     const char          *name;
     struct fl_flag_table table;
@@ -391,6 +457,8 @@ static const struct {
       delete },
     { "versions", TABLE(plain_flags, "versions", "All versions of a key with their material.", "NAME"), 1, versions },
     { "eek", TABLE(eek_flags, "eek", "Generates encrypted keys, decrypts or re-encrypts one.", "NAME"), 1, eek },
+    { "backup", TABLE(backup_flags, "backup", "Copies the store of a running server into a file.", "FILE"), 1, backup },
+    { "restore", TABLE(restore_flags, "restore", "Makes a data folder of such a file.", "FILE"), 1, restore },
 #undef TABLE
 };
 
@@ -416,13 +484,13 @@ const struct fl_flag_table *cli_key_table(size_t i)
 
 int cli_key(int argc, char **argv)
 {
+    FILE *out = argc >= 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr;
+
     for (size_t i = 0; argc >= 2 && i < FL_COUNT(commands); i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return run_command(i, argc - 1, argv + 1);
-    fprintf(argc >= 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr, "usage: featherlock key COMMAND [flags]\n");
+    fprintf(out, "usage: featherlock key COMMAND [flags]\n");
     for (size_t i = 0; i < FL_COUNT(commands); i++)
-        fprintf(stderr, "  %-9s %-5s %s\n", commands[i].name, commands[i].table.arguments, commands[i].table.summary);
-    fprintf(stderr,
-            "  backup    FILE  Copies a running server's store.\n  restore   FILE  Makes a data folder of a copy.\n");
-    return argc >= 2 && strcmp(argv[1], "--help") == 0 ? CLI_OK : CLI_USAGE;
+        fprintf(out, "  %-9s %-5s %s\n", commands[i].name, commands[i].table.arguments, commands[i].table.summary);
+    return out == stdout ? CLI_OK : CLI_USAGE;
 }

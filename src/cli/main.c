@@ -18,6 +18,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     { "kms", "serves the Hadoop KMS REST API", kms_main },
+    { "check", "loads what `kms` would, says what it found, serves nothing", kms_check_main },
     { "key", "makes, shows, rolls and deletes keys; backup and restore", cli_key },
     { "token", "gets, renews, cancels and decodes delegation tokens", cli_token },
     { "bench", "measures a server, ours or another", bench_main },

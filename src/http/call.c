@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/un.h>
 
 struct http_session {
     struct io_reactors *reactors;
@@ -180,7 +181,8 @@ static enum fl_status new_session(struct http_session **out, struct fl_error *er
 
 static bool same_place(const struct http_session *s, const struct http_url *url, uint64_t timeout_ns)
 {
-    return s->client != NULL && s->place.secure == url->secure && s->place.port == url->port &&
+    return s->client != NULL && s->place.secure == url->secure && s->place.local == url->local &&
+            s->place.port == url->port &&
            strcasecmp(s->place.host, url->host) == 0 && s->timeout_ns == timeout_ns;
 }
 
@@ -209,9 +211,9 @@ static bool put_request(struct fl_buf *b, const char *method, const struct http_
     bool v6 = strchr(url->host, ':') != NULL, usual = url->port == (url->secure ? 443 : 80);
 
     fl_buf_clear(b);
-    fl_buf_printf(b, "%s %.*s HTTP/1.1\r\nHost: %s%s%s", method, FL_SLICE_ARGS(url->target), v6 ? "[" : "", url->host,
-                  v6 ? "]" : "");
-    if (!usual)
+    fl_buf_printf(b, "%s %.*s HTTP/1.1\r\nHost: %s%s%s", method, FL_SLICE_ARGS(url->target), v6 ? "[" : "",
+                  url->local ? "localhost" : url->host, v6 ? "]" : "");
+    if (!usual && !url->local)
         fl_buf_printf(b, ":%u", url->port);
     fl_buf_printf(b, "\r\nUser-Agent: featherlock/%s\r\n", FL_VERSION);
     fl_buf_put_slice(b, headers);
@@ -219,6 +221,23 @@ static bool put_request(struct fl_buf *b, const char *method, const struct http_
         fl_buf_printf(b, "Content-Length: %zu\r\n", body.len);
     FL_BUF_LIT(b, "\r\n");
     return fl_buf_put_slice(b, body);
+}
+
+static enum fl_status call_local(struct http_session *s)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    struct addrinfo    only = { .ai_addr = (struct sockaddr *)&at, .ai_addrlen = sizeof at };
+    enum fl_status     status;
+
+    if (strlen(s->place.host) >= sizeof at.sun_path)
+        return fl_fail(&s->err, FL_USAGE, 0, "socket path '%s' has %zu bytes, where %zu are allowed", s->place.host,
+                       strlen(s->place.host), sizeof at.sun_path - 1);
+    memcpy(at.sun_path, s->place.host, strlen(s->place.host));
+    s->address = &only;
+    status = run(s, send_mail);
+    if (status != FL_OK && !s->was_open)
+        FL_IGNORE(run(s, close_mail) != FL_OK); /* it never fails */
+    return status;
 }
 
 /* Every address of the name in turn, until one takes the connection; its answer is then the answer. */
@@ -266,7 +285,10 @@ enum fl_status http_call(struct http_session **session, const char *method, cons
     s->err = (struct fl_error){ 0 };
     if (!put_request(&s->request, method, &where, extra_headers, body))
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a request of %zu bytes", body.len);
-    status = s->client != NULL ? run(s, send_mail) : call_first_open(s);
+    if (s->client != NULL)
+        status = run(s, send_mail);
+    else
+        status = where.local ? call_local(s) : call_first_open(s);
     if (status == FL_OK)
         *reply = s->reply;
     else if (err != NULL)

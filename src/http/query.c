@@ -141,12 +141,33 @@ static enum fl_status check_target(struct fl_slice target, const char *url, stru
     return FL_OK;
 }
 
+/* "unix:/run/x.sock:/target" */
+static enum fl_status take_local(struct fl_slice rest, const char *text, struct http_url *out, struct fl_error *err)
+{
+    size_t          end = fl_slice_find(rest, ':');
+    struct http_url url = { .local = true };
+
+    if (end == SIZE_MAX || end == 0 || rest.at[0] != '/' || rest.len - end < 2 || rest.at[end + 1] != '/')
+        return fl_fail(err, FL_USAGE, 0, "URL '%s': unix:/path/of/socket:/path is expected", text);
+    if (end >= sizeof url.host)
+        return fl_fail(err, FL_USAGE, 0, "URL '%s' has a socket path of %zu bytes, where 1 to %zu are allowed", text,
+                       end, sizeof url.host - 1);
+    memcpy(url.host, rest.at, end);
+    url.target = fl_slice_from(rest, end + 1);
+    if (check_target(url.target, text, err) != FL_OK)
+        return FL_USAGE;
+    *out = url;
+    return FL_OK;
+}
+
 enum fl_status http_url_parse(const char *text, struct http_url *out, struct fl_error *err)
 {
     struct fl_slice rest = fl_slice_str(text);
     struct http_url url = { .port = 80 };
     size_t          end = 0;
 
+    if (fl_slice_starts(rest, FL_LIT("unix:")))
+        return take_local(fl_slice_from(rest, 5), text, out, err);
     if (rest.len >= 8 && fl_slice_equal_nocase(fl_slice_of(rest.at, 8), FL_LIT("https://"))) {
         url.secure = true;
         url.port = 443;
@@ -154,7 +175,7 @@ enum fl_status http_url_parse(const char *text, struct http_url *out, struct fl_
     } else if (rest.len >= 7 && fl_slice_equal_nocase(fl_slice_of(rest.at, 7), FL_LIT("http://"))) {
         rest = fl_slice_from(rest, 7);
     } else {
-        return fl_fail(err, FL_USAGE, 0, "URL '%s' begins with neither http:// nor https://", text);
+        return fl_fail(err, FL_USAGE, 0, "URL '%s' begins with none of http://, https:// and unix:", text);
     }
     while (end < rest.len && rest.at[end] != '/' && rest.at[end] != '?' && rest.at[end] != '#')
         end++;

@@ -72,6 +72,7 @@ struct kms {
     struct audit                   *audit;
     struct tls_holder              *tls;                            /* NULL: no HTTPS */
     struct io_listener             *http_listener, *https_listener; /* NULL: none */
+    struct kms_control             *control;                        /* NULL: no store, or no socket */
     struct fl_metrics              *metrics;
     struct kms_rates               *rates;
     struct kms_reactor             *here;         /* one a reactor */
@@ -112,15 +113,13 @@ struct kms_call {
     bool             notes_lost; /* no memory for one: the request is refused */
 };
 
-/* ---- serve.c: a request's way
- * ------------------------------------------------------------------------------------------- */
+/* ---- serve.c: a request's way ------------------------------------------------------------------------------------ */
 
 void kms_handle(struct http_exchange *x, void *kms); /* the http_handler */
 void kms_handle_again(struct kms *k, struct http_exchange *x);
 void kms_dispatch(struct kms_call *c); /* after the filter */
 
-/* ---- filter.c, tokens.c, admin.c
- * ---------------------------------------------------------------------------------------------- */
+/* ---- filter.c, tokens.c, admin.c --------------------------------------------------------------------------------- */
 
 /* Finds out who asks. True: c->user is set. False: answered or parked. */
 FL_CHECKED bool kms_filter(struct kms_call *c);
@@ -146,8 +145,7 @@ struct kms_authenticator {
 };
 const struct kms_authenticator *kms_authenticator_at(int index);
 
-/* ---- access.c: ACLs, groups, audit
- * ------------------------------------------------------------------------------------------------- */
+/* ---- access.c: ACLs, groups, audit ------------------------------------------------------------------------------- */
 
 enum kms_access { KMS_NO, KMS_YES, KMS_GONE }; /* GONE: parked for groups, or answered that it can't be told */
 
@@ -162,12 +160,13 @@ struct fl_slice kms_acl_name(const struct key *key, struct fl_slice name);
 /* The user's groups. False: parked or answered. */
 FL_CHECKED bool kms_need_groups(struct kms_call *c, struct fl_slice user_short);
 
-void kms_note(struct kms_call *c, const struct kms_note *note);
-void kms_note_ok(struct kms_call *c, enum audit_op op, struct fl_slice key, struct fl_slice text);
-void kms_meter(struct kms_call *c, enum kms_meter m);
+/* Records are written when the answer is, or before by kms_write_notes; false: answered, for the log takes no more. */
+void            kms_note(struct kms_call *c, const struct kms_note *note);
+FL_CHECKED bool kms_write_notes(struct kms_call *c);
+void            kms_note_ok(struct kms_call *c, enum audit_op op, struct fl_slice key, struct fl_slice text);
+void            kms_meter(struct kms_call *c, enum kms_meter m);
 
-/* ---- answer.c, page.c, errors.c
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- answer.c, page.c, errors.c ---------------------------------------------------------------------------------- */
 
 struct kms_answer {
     int             status;
@@ -242,8 +241,7 @@ struct fl_slice kms_lower(struct fl_arena *a, struct fl_slice name);
 /* True if it is some version's name. */
 bool kms_is_version_name(struct kms_call *c, struct fl_slice name);
 
-/* ---- endpoints: keys.c, read.c, eek.c
- * ----------------------------------------------------------------------------------------------- */
+/* ---- endpoints: keys.c, read.c, eek.c ---------------------------------------------------------------------------- */
 
 void kms_create(struct kms_call *c);
 void kms_roll(struct kms_call *c);
@@ -259,8 +257,7 @@ void kms_generate(struct kms_call *c);
 void kms_version_eek(struct kms_call *c);
 void kms_reencrypt_batch(struct kms_call *c);
 
-/* ---- payload.c: reading a request's JSON
- * ----------------------------------------------------------------------------------------- */
+/* ---- payload.c: reading a request's JSON ------------------------------------------------------------------------- */
 
 struct json_value;
 /* The body as an object (null: NULL) or array. False: refused. */

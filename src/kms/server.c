@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rcu.h"
+#include "kms/control.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -22,8 +23,7 @@ static const char *or_null(const char *text)
     return given(text) ? text : NULL;
 }
 
-/* ---- listening
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- listening --------------------------------------------------------------------------------------------------- */
 
 static FL_CHECKED enum fl_status open_reactors(struct kms *k, struct fl_error *err)
 {
@@ -64,8 +64,7 @@ static FL_CHECKED enum fl_status listen_on(struct kms *k, const char *bind, bool
     return given(bind) ? io_listen(k->reactors, &l, out, err) : FL_OK;
 }
 
-/* ---- another user
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- another user ------------------------------------------------------------------------------------------------ */
 
 static FL_CHECKED enum fl_status become(const char *user, struct fl_error *err)
 {
@@ -111,6 +110,15 @@ static FL_CHECKED enum fl_status open_store(struct kms *k, struct fl_error *err)
         s.make_password = true;
     }
     return store_open(&k->store, &s, err);
+}
+
+/* Without it only backups of the running server are missing: no reason not to serve. */
+static void open_control(struct kms *k)
+{
+    struct fl_error err;
+
+    if (kms_control_open(&k->control, k, &err) != FL_OK)
+        fl_warn("kms", "no control socket, so no backups of the running server: %s", err.text);
 }
 
 static FL_CHECKED enum fl_status open_keys(struct kms *k, struct fl_error *err)
@@ -191,8 +199,7 @@ static FL_CHECKED enum fl_status open_here(struct kms *k, struct fl_error *err)
     return FL_OK;
 }
 
-/* ---- the whole
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static FL_CHECKED enum fl_status open_all(struct kms *k, struct fl_error *err)
 {
@@ -205,6 +212,7 @@ static FL_CHECKED enum fl_status open_all(struct kms *k, struct fl_error *err)
         (s = open_store(k, err)) != FL_OK || (s = open_keys(k, err)) != FL_OK || (s = open_tokens(k, err)) != FL_OK ||
         (s = open_access(k, err)) != FL_OK)
         return s;
+    open_control(k);
     return open_here(k, err);
 }
 
@@ -262,6 +270,7 @@ void kms_free(struct kms *k)
     auth_groups_free(k->groups);
     io_reactors_free(k->reactors);
     http_service_free(k->http);
+    kms_control_free(k->control);
     auth_cookies_free(k->cookies);
     auth_proxies_free(k->proxies);
     acls_free(k->acls);
