@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* ---- audit and meters
- * --------------------------------------------------------------------------------------------------- */
+/* ---- audit and meters -------------------------------------------------------------------------------------------- */
 
 void kms_note(struct kms_call *c, const struct kms_note *note)
 {
@@ -36,8 +35,7 @@ void kms_meter(struct kms_call *c, enum kms_meter m)
     fl_metric_add(c->here->metrics, m, 1);
 }
 
-/* ---- groups
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 struct group_wait {
     struct auth_group_wait wait;
@@ -98,8 +96,7 @@ static const struct auth_group_list *groups_of(const struct kms_call *c)
     return c->groups_known ? &c->groups : NULL;
 }
 
-/* ---- level 1: operations
- * ------------------------------------------------------------------------------------------------ */
+/* ---- level 1: operations ----------------------------------------------------------------------------------------- */
 
 enum kms_access kms_could(struct kms_call *c, enum acl_op op)
 {
@@ -131,8 +128,7 @@ bool kms_may(struct kms_call *c, enum acl_op op, enum audit_op as, struct fl_sli
     return false;
 }
 
-/* ---- level 2: keys
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- level 2: keys ----------------------------------------------------------------------------------------------- */
 
 static void note_trail(struct kms_call *c, struct fl_slice acl_name, enum acl_key_op op, unsigned trail)
 {

@@ -9,8 +9,7 @@ static void put(struct fl_buf *b, const char *name, const char *kind, const char
     fl_buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", name, help, name, kind, name, (unsigned long long)value);
 }
 
-/* ---- /metrics
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- /metrics ---------------------------------------------------------------------------------------------------- */
 
 static void put_io(const struct kms *k, struct fl_buf *b)
 {
@@ -84,8 +83,7 @@ static void serve_metrics(struct kms_call *c)
                                       .body = fl_buf_slice(b) });
 }
 
-/* ---- /health
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- /health ----------------------------------------------------------------------------------------------------- */
 
 /* Ready until the drain begins: a balancer should look elsewhere then. */
 static void serve_health(struct kms_call *c)
@@ -112,8 +110,7 @@ bool kms_admin_open(struct kms_call *c)
     return true;
 }
 
-/* ---- /jmx
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- /jmx -------------------------------------------------------------------------------------------------------- */
 
 static void put_meter(const struct kms *k, enum kms_meter m, struct fl_buf *b)
 {

@@ -71,7 +71,6 @@ static struct fl_slice head_of(struct kms_call *c, const struct kms_answer *a)
     return fl_buf_slice(b);
 }
 
-/* False: the audit log takes no more, and the request must be refused for it. */
 static bool write_notes(struct kms_call *c)
 {
     if (c->notes_lost)
@@ -85,6 +84,16 @@ static bool write_notes(struct kms_call *c)
     }
     c->note_count = 0;
     return true;
+}
+
+bool kms_write_notes(struct kms_call *c)
+{
+    if (write_notes(c))
+        return true;
+    c->note_count = 0;
+    c->notes_lost = false;
+    kms_refuse(c, KMS_F_BUSY, "The audit log takes no more records; the answer is withheld");
+    return false;
 }
 
 static void count(struct kms_call *c, int status)
@@ -111,12 +120,8 @@ void kms_send(struct kms_call *c, const struct kms_answer *a)
 {
     struct fl_buf *body = &c->here->body;
 
-    if (!write_notes(c)) {
-        c->note_count = 0;
-        c->notes_lost = false;
-        kms_refuse(c, KMS_F_BUSY, "The audit log takes no more records; the answer is withheld");
+    if (!kms_write_notes(c))
         return;
-    }
     write_answer(c, a);
     if (body->write > 0)
         fl_wipe(body->data, body->write); /* it may have held material */
@@ -133,8 +138,7 @@ void kms_send_empty(struct kms_call *c)
     kms_send(c, &(struct kms_answer){ .status = 200, .content_type = "text/plain;charset=utf-8" });
 }
 
-/* ---- the container's answers
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the container's answers ------------------------------------------------------------------------------------- */
 
 static bool has_page(enum http_method m)
 {
@@ -165,12 +169,8 @@ void kms_send_page(struct kms_call *c, const struct kms_page *p)
     const char     *type = has_page(c->r->method) ? kms_page_put(c, p, body) : NULL;
     struct fl_slice head = page_head(c, p, type), reason = p->reason.len > 0 ? p->reason : p->message;
 
-    if (!write_notes(c)) {
-        c->note_count = 0;
-        c->notes_lost = false;
-        kms_refuse(c, KMS_F_BUSY, "The audit log takes no more records; the answer is withheld");
+    if (!kms_write_notes(c))
         return;
-    }
     count(c, p->status);
     if (p->thrown || head.at == NULL || body->failed)
         http_answer_close(c->x, p->status, reason, head, fl_buf_slice(body));

@@ -225,9 +225,7 @@ void kms_refuse_no_memory(struct kms_call *c);
 /* The request's URL, whole, into the arena; empty without memory. */
 struct fl_slice kms_url(const struct kms_call *c);
 
-/* ---- names.c
- * -----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- names.c ----------------------------------------------------------------------------------------------------- */
 
 /* Looks up as a Java key store does: without regard to case. False: answered, because a version's name stands where a
  * key's belongs. *key NULL: no such key. */
@@ -269,9 +267,7 @@ FL_CHECKED bool kms_payload_text(struct kms_call *c, const struct json_value *ob
 FL_CHECKED bool kms_payload_bytes(struct kms_call *c, struct fl_slice text, struct fl_slice *out);
 void            kms_refuse_cast(struct kms_call *c, const struct json_value *v, const char *wanted);
 
-/* ---- meters.c
- * -------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- meters.c ---------------------------------------------------------------------------------------------------- */
 
 FL_CHECKED enum fl_status kms_meters_new(struct kms *k, struct fl_error *err);
 void                      kms_meters_free(struct kms *k);

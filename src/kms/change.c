@@ -12,8 +12,7 @@ static struct fl_slice keep(uint8_t **at, struct fl_slice s)
     return kept;
 }
 
-/* ---- the answers
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- the answers ------------------------------------------------------------------------------------------------- */
 
 /* Raw in a path: RFC 3986's pchar and the slash. */
 static bool path_byte(uint8_t c)
@@ -78,8 +77,7 @@ static void answer_failed(struct kms_call *c, const struct kms_change *j)
     }
 }
 
-/* ---- on its way
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- on its way -------------------------------------------------------------------------------------------------- */
 
 /* "UserProvidedMaterial:false NewVersion:k@1": only now the version is known. */
 static struct fl_slice tail_of(struct kms_change *j)
@@ -158,6 +156,13 @@ void kms_change_go(struct kms_call *c, struct kms_change *j)
 {
     struct fl_error err;
 
+    /* What led here is recorded even if the client doesn't wait for the end. */
+    if (!kms_write_notes(c)) {
+        fl_secret_free(j->change.material);
+        key_change_done(&j->change);
+        free(j);
+        return;
+    }
     if (keys_submit(c->kms->keys, &j->change, &err) != FL_OK) {
         j->change.status = err.status;
         j->change.err = err;

@@ -29,8 +29,7 @@ static void refuse_crypto(struct kms_call *c, struct fl_slice kek)
     kms_refuse(c, KMS_F_IO, "java.security.InvalidKeyException: Invalid AES key length: %zu bytes", kek.len);
 }
 
-/* ---- generate
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- generate ---------------------------------------------------------------------------------------------------- */
 
 /* Integer.valueOf of a decoded parameter; an empty one is the default. False: refused. */
 static FL_CHECKED bool read_count(struct kms_call *c, int64_t *count)
@@ -147,8 +146,7 @@ void kms_generate(struct kms_call *c)
     kms_send_json(c, b);
 }
 
-/* ---- one EEK: decrypt, re-encrypt
- * ------------------------------------------------------------------------------------------- */
+/* ---- one EEK: decrypt, re-encrypt -------------------------------------------------------------------------------- */
 
 struct eek {
     struct fl_slice version_name; /* of its KEK */
@@ -303,9 +301,7 @@ void kms_version_eek(struct kms_call *c)
         kms_refuse(c, KMS_F_ARGUMENT, WRONG_OP);
 }
 
-/* ---- many
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- many -------------------------------------------------------------------------------------------------------- */
 
 struct element {
     struct eek      eek;

@@ -6,8 +6,7 @@
 
 #include <stdio.h>
 
-/* ---- the ways to authenticate
- * --------------------------------------------------------------------------------------------- */
+/* ---- the ways to authenticate ------------------------------------------------------------------------------------ */
 
 /* The name that the request gives is believed. */
 static bool simple(struct kms_call *c, struct auth_cookie *cookie, bool *answered)
@@ -40,8 +39,7 @@ const struct kms_authenticator *kms_authenticator_at(int index)
     return &authenticators[index];
 }
 
-/* ---- the cookie
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- the cookie -------------------------------------------------------------------------------------------------- */
 
 enum cookie_state { COOKIE_NONE, COOKIE_GOOD, COOKIE_BAD };
 
@@ -71,8 +69,7 @@ static void slide(struct kms_call *c, const struct auth_cookie *cookie)
     c->set_cookie = true;
 }
 
-/* ---- the delegation token
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the delegation token ---------------------------------------------------------------------------------------- */
 
 static void refuse_undecodable(struct kms_call *c, const struct fl_error *err)
 {
@@ -115,8 +112,7 @@ static FL_CHECKED bool by_token(struct kms_call *c, struct fl_slice url_text)
     return true;
 }
 
-/* ---- doAs
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- doAs -------------------------------------------------------------------------------------------------------- */
 
 static void refuse_host(struct kms_call *c, struct fl_slice shown)
 {
@@ -161,8 +157,7 @@ bool kms_act_for(struct kms_call *c, struct fl_slice shown)
     return true;
 }
 
-/* ---- the filter
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- the filter -------------------------------------------------------------------------------------------------- */
 
 static void note_unauthenticated(struct kms_call *c, struct fl_slice why)
 {

@@ -84,8 +84,7 @@ static enum fl_status unclosed(struct reader *r, const char *what, const uint8_t
                 what, line, (size_t)(start - line_begin) + 1);
 }
 
-/* ---- strings
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------------------------------- */
 
 static int hex_digit(uint8_t c)
 {
@@ -204,8 +203,7 @@ static FL_CHECKED enum fl_status read_string(struct reader *r, const char *where
     return FL_OK;
 }
 
-/* ---- numbers and words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- numbers and words ------------------------------------------------------------------------------------------- */
 
 static size_t digits(struct reader *r)
 {
@@ -304,8 +302,7 @@ static FL_CHECKED enum fl_status read_word(struct reader *r, struct json_value *
                 word.at);
 }
 
-/* ---- containers
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- containers -------------------------------------------------------------------------------------------------- */
 
 static struct json_value *new_value(struct reader *r, const struct json_value ***tail)
 {
@@ -408,8 +405,7 @@ static enum fl_status read_value(struct reader *r, struct json_value *v)
     return s;
 }
 
-/* ---- the face
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- the face ---------------------------------------------------------------------------------------------------- */
 
 static FL_CHECKED enum fl_status check_shape(struct reader *r, const struct json_value *v)
 {

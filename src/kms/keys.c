@@ -44,8 +44,7 @@ static FL_CHECKED bool check_not_empty(struct kms_call *c, struct fl_slice name)
     return false;
 }
 
-/* ---- create
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- create ------------------------------------------------------------------------------------------------------ */
 
 struct creation {
     struct fl_slice          name, cipher, material_text, material, description;
@@ -282,9 +281,7 @@ void kms_create(struct kms_call *c)
     go(c, j, n.material, n.material_text.at != NULL);
 }
 
-/* ---- roll
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- roll -------------------------------------------------------------------------------------------------------- */
 
 /* The material given, or .at NULL. */
 static FL_CHECKED bool read_roll(struct kms_call *c, struct fl_slice *text, struct fl_slice *material)
@@ -341,8 +338,7 @@ void kms_roll(struct kms_call *c)
     go(c, j, material, given);
 }
 
-/* ---- delete and invalidate
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- delete and invalidate --------------------------------------------------------------------------------------- */
 
 void kms_delete(struct kms_call *c)
 {

@@ -17,8 +17,7 @@ static struct fl_slice material_of(const struct key *key, uint32_t version)
     return fl_secret_slice(key->versions[version]);
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 struct name_list {
     struct fl_buf *body;
@@ -50,8 +49,7 @@ void kms_get_names(struct kms_call *c)
     kms_send_json(c, l.body);
 }
 
-/* ---- metadata
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- metadata ---------------------------------------------------------------------------------------------------- */
 
 static void put_metadata(struct fl_buf *b, struct fl_slice name, const struct key *key)
 {
@@ -124,8 +122,7 @@ void kms_get_metadatas(struct kms_call *c)
     kms_send_json(c, b);
 }
 
-/* ---- versions
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
 
 /* The common part of the two that name a key. False: answered. */
 static FL_CHECKED bool may_get(struct kms_call *c, enum audit_op as, const struct key **key)

@@ -29,8 +29,7 @@ enum kms_token_op kms_token_op_of(const struct kms_call *c)
     return KMS_T_NONE;
 }
 
-/* ---- refusals
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static FL_PRINTF(4, 5) void refuse_page(struct kms_call *c, int status, bool clear_cookie, const char *format, ...)
 {
@@ -75,8 +74,7 @@ static void refuse_unauthenticated(struct kms_call *c)
                                       .challenge = a->challenge });
 }
 
-/* ---- on its way
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- on its way -------------------------------------------------------------------------------------------------- */
 
 struct token_job {
     struct token_op    op; /* first: done gives it back */
@@ -177,8 +175,7 @@ static void go(struct kms_call *c, enum kms_token_op kind, const struct token_op
     free(j);
 }
 
-/* ---- the three
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- the three --------------------------------------------------------------------------------------------------- */
 
 static void get(struct kms_call *c)
 {

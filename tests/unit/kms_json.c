@@ -221,8 +221,7 @@ static void a_body_beyond_the_arena_is_no_crash(void **state)
     fl_arena_done(&small);
 }
 
-/* ---- the writer
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- the writer -------------------------------------------------------------------------------------------------- */
 
 static void expect_text(struct fl_buf *b, const char *wanted)
 {
