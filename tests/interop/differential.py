@@ -7,6 +7,7 @@ URL_A is the Java KMS, the measure; URL_B is the one under test. Both want fresh
 kit/settings.py. Exit status 0: nothing but deliberate differences (deliberate.py), and at most one request in a thousand
 that was answered alike when it was sent again; 1: disagreements, printed by kind."""
 import argparse
+import json
 import sys
 import time
 import urllib.parse
@@ -96,12 +97,11 @@ class Comparison:
             found.deliberate = deliberate.explain(found)
             found.passing = found.deliberate is None and self._passes(request)
             self.report.add(found)
+            self._level(request, found)
             request.keep = () if request.kind == "generate" else request.keep
         if answers:
             learned = facts.learn(request, answers, [s.memory for s in self.servers])
             self.generator.learn(request, answers[0], learned)
-            if sides[0]["status"] != sides[1]["status"] and request.key:
-                self._level(request)
 
     def _passes(self, request):
         """Whether both agree when asked again. The Java server makes wrapped keys ahead in another thread; one may be
@@ -137,14 +137,28 @@ class Comparison:
             sides.append(side)
         return self.servers[0].memory.fill(request.raw.text), sides, None
 
-    def _level(self, request):
-        """After one server changed a key and the other did not: the key goes from both, so that one
-        disagreement does not make a hundred."""
-        clean = self.generator.level(request)
-        for server in self.servers:
-            server.send(clean)
-        for server in self.servers:
-            server.receive(clean)
+    def _level(self, request, found):
+        """After one server changed a key and the other did not: the key goes from both, so that one disagreement does
+        not make a hundred."""
+        if found.deliberate or found.passing:
+            return
+        held = [set(self._ask(server, self.generator.names_as_alice())) for server in self.servers]
+        uneven = held[0] ^ held[1]
+        if request.key is not None and found.first.get("status") != found.second.get("status"):
+            uneven.add(request.key)
+        for name in sorted(uneven):
+            for server in self.servers:
+                self._ask(server, self.generator.removal(name))
+
+    @staticmethod
+    def _ask(server, request):
+        """The JSON a server answers to a request of the comparison's own."""
+        server.send(request)
+        answer = server.receive(request)
+        try:
+            return json.loads(answer.body)
+        except (AttributeError, ValueError):
+            return []
 
 
 def main():

@@ -1,10 +1,11 @@
 """The comparison itself: what it must notice, and what it must not."""
 import json
 import time
+from random import Random
 
 import deliberate
 import pytest
-from differ import audit, malformed
+from differ import audit, bodies, malformed
 from differ.generator import Generator, Request
 from differ.memory import Memory, ref
 from differ.normal import Normaliser
@@ -137,6 +138,11 @@ def test_the_same_seed_gives_the_same_requests():
     assert some(5) == some(5) != some(6)
 
 
+def test_references_survive_every_form_of_json():
+    random, value = Random(1), {"iv": ref("iv", 4, "whole"), "other": "ü"}
+    assert all(ref("iv", 4, "whole") in bodies._text(random, value) for _ in range(50))
+
+
 def test_the_malformed_ones_have_names_of_their_own():
     names = [piece.trick for piece in malformed.PIECES]
     assert len(set(names)) == len(names)
@@ -154,6 +160,14 @@ def test_kinds_do_not_depend_on_names_and_numbers():
     for name in ("a", "b"):
         report.add(of(name))
     assert len(report.groups(report.unexplained())) == 1 and "2 x metadata" in report.summary(("A", "B"), 5)
+
+
+def test_a_kind_names_the_members_that_differ():
+    def of(key, cipher):
+        return {"status": "200", "body": json.dumps([{"name": key, "cipher": cipher}, {}])}
+    assert disagreement(of("a", ""), of("a", "AES")).signature() == disagreement(of("b", ""), of("b", "AES")).signature() \
+        == "metadata  body: [].cipher  | AES"
+    assert disagreement({"status": "500", "x": "1"}, {"status": "400", "x": "2"}).signature() == "metadata  status: 500 | 400  - | -"
 
 
 def test_many_answers_that_pass_when_asked_again_are_no_accident():

@@ -10,12 +10,12 @@ WRONG_TYPES = (1, 0, -1, 1.5, True, False, [], ["x"], {}, {"a": "b"}, "", 128000
 
 
 def _text(random, value):
-    """JSON text of a value in one of several legal forms."""
+    """JSON text of a value in one of several legal forms; references stay as they are."""
     draw = random.random()
     if draw < 0.5:
         return json.dumps(value, ensure_ascii=False)
     if draw < 0.7:
-        return json.dumps(value)
+        return json.dumps(value).replace("\\u27e6", "⟦").replace("\\u27e7", "⟧")
     if draw < 0.9:
         return json.dumps(value, indent=2, ensure_ascii=False)
     return " \t\r\n" + json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n"
@@ -99,6 +99,8 @@ def create(random, name):
             trick += " material-odd"
     if random.random() < 0.4:
         fields["description"] = random.choice(("d", "", "ünïcode ключ", "with \"quotes\" & <tags>", "line\nbreak", None, "x" * 500, "\U0001f511"))
+        if random.random() < 0.03:
+            fields["description"], trick = "é" * 60000, trick + " description-long"
     if random.random() < 0.4:
         fields["attributes"], more = attributes(random, name)
         trick += more
@@ -150,6 +152,8 @@ def wrapped(random, eek, version_name, key_name):
 def batch(random, eeks, version_name):
     """An array for re-encryption; of a right one at most one element is spoilt."""
     count = random.choice((0, 1, 2, 3, 6)) if eeks else 0
+    if eeks and random.random() < 0.015:
+        count = 10001                   # more than the server's warning asks for
     elements = []
     for _ in range(count):
         label, _, version = random.choice(eeks)

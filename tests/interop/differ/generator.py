@@ -442,10 +442,13 @@ class Generator:
                 ("x[]", "{}"), ("x", "%u0041"))))
             request.trick += " query:odd"
 
-    def level(self, request):
-        """The request that removes the key which `request` was about."""
-        self.live.pop(request.key, None)
-        return self._request("delete", "DELETE", f"/kms/v1/key/{quoted(request.key)}", [("user.name", "admin")])
+    def removal(self, name):
+        """The request that removes a key."""
+        self.live.pop(name, None)
+        return self._request("delete", "DELETE", f"/kms/v1/key/{quoted(name)}", [("user.name", "admin")])
+
+    def names_as_alice(self):
+        return self._request("names", "GET", "/kms/v1/keys/names", [("user.name", "alice")])
 
     def marker(self, name):
         """A request that the audit log names."""

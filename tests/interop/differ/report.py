@@ -19,13 +19,40 @@ class Disagreement:
         return [a for a in dict.fromkeys([*self.first, *self.second]) if self.first.get(a) != self.second.get(a)]
 
     def signature(self):
-        """Equal for disagreements of one kind: the endpoint and what differs, less names and numbers."""
-        parts = [f"{a}: {_short(self.first.get(a))} | {_short(self.second.get(a))}" for a in self.differing()]
-        return f"{self.request.kind}  " + "  ".join(parts)
+        """Equal for disagreements of one kind: the endpoint and what differs, less names and numbers. Where the statuses
+        differ everything else does too, so only what the bodies say counts."""
+        statuses = self.first.get("status"), self.second.get("status")
+        if statuses[0] != statuses[1]:
+            said = [_short(s.get("body") or s.get("reason")) for s in (self.first, self.second)]
+            return f"{self.request.kind}  status: {statuses[0]} | {statuses[1]}  {said[0]} | {said[1]}"
+        return f"{self.request.kind}  " + "  ".join(_pair(a, self.first.get(a), self.second.get(a)) for a in self.differing())
 
     def as_dict(self):
         return {"number": self.number, "kind": self.request.kind, "trick": self.request.trick.strip(), "request": self.sent,
                 "first": self.first, "second": self.second, "deliberate": self.deliberate, "passing": self.passing, "signature": self.signature()}
+
+
+def _pair(aspect, first, second):
+    """An aspect's two values; of JSON only the members that differ."""
+    try:
+        found = list(dict.fromkeys(_members(json.loads(first), json.loads(second), "")))
+    except (ValueError, TypeError):
+        found = []
+    return f"{aspect}: " + (", ".join(found[:3]) if found else f"{_short(first)} | {_short(second)}")
+
+
+def _members(first, second, place):
+    if isinstance(first, dict) and isinstance(second, dict) and list(first) == list(second):
+        if "javaClassName" in first:
+            return [] if first == second else [f"{_short(json.dumps(first))} | {_short(json.dumps(second))}"]
+        return [m for name in first for m in _members(first[name], second[name], f"{place}.{name}")]
+    if isinstance(first, list) and isinstance(second, list):
+        if all(isinstance(v, str) for v in first + second):
+            return ["names only in A"] * (set(first) > set(second)) or ["names"] * (first != second)
+        if len(first) == len(second):
+            return [m for a, b in zip(first, second) for m in _members(a, b, f"{place}[]")]
+        return [f"{place} {len(first)} elements | {len(second)}"]
+    return [] if first == second else [f"{place} {_short(str(first))} | {_short(str(second))}"]
 
 
 def _short(value):
