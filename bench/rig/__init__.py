@@ -1,0 +1,1 @@
+"""What the scenarios share: processes and their cost, servers, load, tables."""

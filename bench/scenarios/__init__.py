@@ -1,0 +1,1 @@
+"""One module a scenario; measure(plan) prints its table and returns its raw data."""
