@@ -4,7 +4,8 @@
  *     interval is the time since that first event;
  *   - after a summary the triple stays for another window, counting from 0 and writing nothing at once; only a window
  *     without any event ends it. So a steady load writes one line a window, with a growing interval;
- *   - UNAUTHORIZED writes the summary before its own line. */
+ *   - UNAUTHORIZED writes the summary before its own line; the triple stays then, too.
+ * (Java tells an event that itself meets an ended window apart from the next count. Here only the clock ends windows.) */
 #include "auth/audit_inside.h"
 
 #include "auth/strmap.h"
