@@ -89,8 +89,7 @@ bool token_identifier_describe(struct fl_buf *b, const struct token_identifier *
                id->issue_ms, id->max_ms, id->sequence, id->master_key_id);
 }
 
-/* ---- text
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 /* How many bytes at the front are one character of UTF-8; if they aren't one, *good is false and the count is that of
  * the longest beginning of one, at least 1 (so many bytes share one U+FFFD, as in Java and in the Unicode standard). */

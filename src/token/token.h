@@ -12,6 +12,8 @@
 #include "base/secret.h"
 #include "store/store.h"
 
+struct token_store;
+
 #define TOKEN_KIND "kms-dt"
 enum {
     TOKEN_TEXT_MAX = 1 << 20,        /* Hadoop's limit on a Text inside an identifier */
@@ -19,7 +21,7 @@ enum {
     TOKEN_IDENTIFIER_MAX = 32 * 1024 /* what we issue; presented ones are bounded by the request's head */
 };
 
-/* ---- encoding -------------------------------------------------------------------------------------------------------------- */
+/* ---- encoding ---------------------------------------------------------------------------------------------------- */
 
 /* The eight fields; slices point into the decoded bytes. Dates in wall-clock ms. */
 struct token_identifier {
@@ -46,7 +48,7 @@ bool token_put_url(struct fl_buf *b, const struct token *t);
 /* "kms-dt owner=…, renewer=…, …" as in Hadoop's messages. */
 bool token_identifier_describe(struct fl_buf *b, const struct token_identifier *id);
 
-/* ---- the manager ------------------------------------------------------------------------------------------------------------ */
+/* ---- the manager ------------------------------------------------------------------------------------------------- */
 
 struct tokens;
 
@@ -64,14 +66,21 @@ struct tokens_config {
     int64_t (*wall_ms)(void *arg);  /* NULL: fl_wall_ms; tests turn the clock by hand */
     void    *wall_arg;
 };
-/* Start: loads, rolls the first master key; serving may begin after it. */
+/* Start, on a thread registered with RCU: loads, rolls the first master key, reserves the first numbers; serving may
+ * begin after it. With reactors given it must come before they run. FL_USAGE for a setting out of range. */
 FL_CHECKED enum fl_status tokens_open(struct tokens **out, const struct tokens_config *config, struct fl_error *err);
+/* After the reactors have ended (operations whose done was not delivered are dropped), before the store closes. On a
+ * registered thread. NULL is fine. */
 void tokens_close(struct tokens *t);
 
 /* Verification (5.5). Reader; no lock, no allocation, no system call. Order: known, not expired, password. What was
  * found may be used until the thread goes offline. Sentences as Hadoop's (without class). FL_OK, FL_DENIED. */
 FL_CHECKED enum fl_status tokens_verify(struct tokens *t, const struct token *presented, const struct token_identifier *id,
                                         int64_t now_ms, struct fl_error *err);
+/* The same, a refusal's whole sentence appended to *sentence: err->text cuts it where names are long. May allocate. */
+FL_CHECKED enum fl_status tokens_verify_tell(struct tokens *t, const struct token *presented,
+                                             const struct token_identifier *id, int64_t now_ms,
+                                             struct fl_buf *sentence);
 
 enum token_op_kind { TOKEN_CREATE, TOKEN_RENEW, TOKEN_CANCEL };
 /* The failure's Java class, so that a door can name it: */
@@ -89,12 +98,13 @@ struct token_op {
     enum token_fault fault;
     struct fl_error  err;
     struct fl_buf    out_url; /* create: the URL string */
+    struct fl_buf    out_text; /* refused: the whole sentence, which err.text cuts at its end where names are long */
     int64_t          expiry_ms; /* create, renew: the renewDate */
     void            *private_;
 };
 /* FL_OK: done will come. Otherwise nothing happened (FL_BUSY: too many under way). Any registered thread. */
 FL_CHECKED enum fl_status tokens_submit(struct tokens *t, struct token_op *op, struct fl_error *err);
-void token_op_done(struct token_op *op); /* frees what submit and done left in it */
+void token_op_done(struct token_op *op); /* frees and wipes the outputs; after done, or when submit refused */
 
 struct tokens_stats {
     uint64_t live, created, renewed, cancelled, expired, failures;
