@@ -192,7 +192,7 @@ struct io_reactor *io_conn_reactor(const struct io_conn *c)
 
 struct fl_buf *io_conn_out(struct io_conn *c)
 {
-    FL_IGNORE(!io_lend(c->reactor, &c->out)); /* without memory the append fails, which closes the connection */
+    FL_IGNORE(!io_lend(c->reactor, &c->out)); /* the append tries again; its failure closes the connection */
     io_conn_touch(c);
     return &c->out;
 }

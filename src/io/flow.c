@@ -80,8 +80,8 @@ static void open_now(struct io_conn *c)
     io_deadline_set(c, 0);
     if (c->protocol->on_open != NULL)
         c->protocol->on_open(c);
-    c->late = draining && !c->outgoing; /* what came out of the backlog is told after its first bytes */
-    if (draining && c->outgoing) {
+    c->late = draining && !c->outgoing && ev_is_active(&c->reactor->drain_first);
+    if (draining && !c->late) { /* a late one is told after its first bytes, or by that timer */
         c->again_drain = true;
         io_conn_queue_again(c);
     }

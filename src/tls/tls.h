@@ -43,7 +43,8 @@ bool tls_holder_changed(const struct tls_holder *h);
 
 /* For io_listen_config.attach and io_connect_config.attach; arg is the holder. */
 enum fl_status tls_attach_server(struct io_conn *c, void *holder, struct fl_error *err);
-/* Client: arg is a struct tls_client; name is checked against the certificate and sent as SNI unless an address. */
+/* Client: arg is a struct tls_client, which stays until on_open or on_close; name is checked against the certificate and
+ * sent as SNI unless an address. */
 struct tls_client {
     struct tls_context *context;
     const char         *name;

@@ -1,5 +1,7 @@
 #include "io_rig.h"
 
+#include <netinet/tcp.h>
+
 static const struct io_protocol echo = { .name = "echo", .on_bytes = rig_echo_bytes };
 
 static void bytes_come_back(void **state)
@@ -256,6 +258,16 @@ static void count_lent(struct io_reactor *r, void *arg)
         *(int *)arg += (c->in.data != NULL) + (c->out.data != NULL);
 }
 
+static void check_no_delay(struct io_reactor *r, void *arg)
+{
+    int       on = 0;
+    socklen_t len = sizeof on;
+
+    (void)arg;
+    if (getsockopt(LIST_FIRST(&r->all)->fd, IPPROTO_TCP, TCP_NODELAY, &on, &len) != 0 || on == 0)
+        abort(); /* accepted sockets have it from their listener */
+}
+
 static void idle_connections_hold_no_buffers(void **state)
 {
     enum { MANY = 200 };
@@ -273,6 +285,7 @@ static void idle_connections_hold_no_buffers(void **state)
     /* The last answer is read before its turn's end is over, so this mail comes in a later turn: all was given back. */
     assert_int_equal(lent, 0);
     assert_int_equal(rig_stats(&rig).open, MANY);
+    rig_on_reactor(&rig, check_no_delay, NULL);
     for (int i = 0; i < MANY; i++)
         close(fd[i]);
     rig_end(&rig, FL_NS_PER_S);

@@ -628,6 +628,37 @@ static void reload_is_for_new_connections_and_a_bad_file_changes_nothing(void **
     end(&s);
 }
 
+static atomic_bool reloading;
+
+static void *reload_all_the_time(void *holder)
+{
+    while (atomic_load(&reloading))
+        if (tls_holder_reload(holder, NULL) != FL_OK)
+            abort();
+    return NULL;
+}
+
+static void clients_come_while_the_context_is_swapped(void **state)
+{
+    struct secure_rig s = { .rig = { .config = { .reactors = 2 } } };
+    pthread_t         thread;
+
+    (void)state;
+    start(&s);
+    atomic_store(&reloading, true);
+    assert_int_equal(pthread_create(&thread, NULL, reload_all_the_time, s.holder), 0);
+    for (int i = 0; i < 40; i++) {
+        SSL *ssl = dial(&s, NULL);
+
+        tls_say(ssl, "x", 1);
+        tls_expect(ssl, "x");
+        tls_hang_up(ssl);
+    }
+    atomic_store(&reloading, false);
+    pthread_join(thread, NULL);
+    end(&s);
+}
+
 /* ---- both ends ours ---- */
 
 static struct tls_client to_server;
@@ -741,6 +772,7 @@ int main(void)
         cmocka_unit_test(after_close_notify_the_other_direction_still_works),
         cmocka_unit_test(sessions_are_resumed),
         cmocka_unit_test(reload_is_for_new_connections_and_a_bad_file_changes_nothing),
+        cmocka_unit_test(clients_come_while_the_context_is_swapped),
         cmocka_unit_test(our_client_talks_to_our_server),
         cmocka_unit_test(idle_connections_hold_no_buffers),
     };
