@@ -125,13 +125,18 @@ static void start_refill(struct tokens *t, struct io_reactor *home)
 {
     struct token_store_op *op = &t->numbers.refill;
 
+    struct fl_error        err;
+    enum fl_status         s;
+
     op->home = home;
     op->count = t->numbers.want;
-    op->status = FL_OK;
     op->done = on_refill;
-    op->status = t->backend->submit(t->store, op, &op->err);
-    if (op->status != FL_OK)
-        on_refill(op); /* those who wait are told by mail, so this is no callback inside submit */
+    s = t->backend->submit(t->store, op, &err); /* if taken, op may have been answered on another thread by now */
+    if (s == FL_OK)
+        return;
+    op->status = s;
+    op->err = err;
+    on_refill(op); /* those who wait are told by mail, so this is no callback inside submit */
 }
 
 static void on_refill(struct token_store_op *op)
