@@ -81,9 +81,7 @@ static FL_CHECKED enum fl_status become(const char *user, struct fl_error *err)
     return FL_OK;
 }
 
-/* ---- stores
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- stores ------------------------------------------------------------------------------------------------------ */
 
 static FL_CHECKED enum fl_status name_provider(struct kms *k, struct fl_error *err)
 {
@@ -144,9 +142,7 @@ static FL_CHECKED enum fl_status open_tokens(struct kms *k, struct fl_error *err
     return tokens_open(&k->tokens, &t, err);
 }
 
-/* ---- access
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- access ------------------------------------------------------------------------------------------------------ */
 
 static FL_CHECKED enum fl_status open_cookies(struct kms *k, struct fl_error *err)
 {
@@ -288,9 +284,7 @@ void kms_addresses(const struct kms *k, struct fl_buf *out)
         fl_buf_printf(out, " https=%s", io_listener_text(k->https_listener));
 }
 
-/* ---- reload
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- reload ------------------------------------------------------------------------------------------------------ */
 
 static void reload_acls(struct kms *k, bool force)
 {
