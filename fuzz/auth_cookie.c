@@ -1,8 +1,7 @@
 /* A Cookie header: what is found lies inside it, and nothing verifies but what this process signed. */
-#include "auth/auth.h"
+#include "auth/cookie_inside.h"
 
 #include "base/clock.h"
-#include "base/rcu.h"
 
 static struct auth_cookies *cookies(void)
 {
@@ -31,11 +30,33 @@ static void sign_and_verify(struct fl_slice user)
         text = fl_slice_from(fl_buf_slice(&line), sizeof "Set-Cookie: " - 1);
         if (!fl_slice_ends(text, FL_LIT("\r\n")) || fl_slice_find(text, '\n') != text.len - 1)
             abort(); /* a name wrote a line of its own */
-        if (ascii && (!auth_cookie_find(text, "hadoop.auth", &value) ||
-                      auth_cookie_verify(cookies(), value, 1, &back, NULL) != FL_OK || !fl_slice_equal(back.user, user)))
+        if (ascii &&
+            (!auth_cookie_find(text, "hadoop.auth", &value) ||
+             auth_cookie_verify(cookies(), value, 1, &back, NULL) != FL_OK || !fl_slice_equal(back.user, user)))
             abort();
     }
     fl_buf_done(&line);
+}
+
+/* Any text that this process signed: it is taken apart, and what comes out lies inside of it. */
+static void verify_signed(struct fl_slice text)
+{
+    const struct cookie_secrets *secrets = fl_rcu_read(&cookies()->secrets);
+    char                         signature[COOKIE_SIGNATURE_LEN];
+    struct auth_cookie           k;
+    struct fl_buf                value;
+    const uint8_t               *end;
+
+    fl_buf_init(&value, 1 << 20);
+    if (!cookie_sign(secrets->current_id, secrets->current, text, signature) || !fl_buf_put_slice(&value, text) ||
+        !FL_BUF_LIT(&value, "&s=") || !fl_buf_put(&value, signature, sizeof signature))
+        abort();
+    end = fl_buf_tail(&value);
+    if (auth_cookie_verify(cookies(), fl_buf_slice(&value), 1, &k, NULL) == FL_OK &&
+        (k.user.at < value.data || k.user.at + k.user.len > end || k.principal.at + k.principal.len > end ||
+         !fl_slice_equal(k.type, FL_LIT("simple-dt")) || (k.expiry_ms != -1 && k.expiry_ms < 1)))
+        abort();
+    fl_buf_done(&value);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -52,5 +73,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (auth_cookie_verify(cookies(), header, 1, &k, NULL) == FL_OK)
         abort();
     sign_and_verify(header);
+    verify_signed(header);
     return 0;
 }

@@ -24,7 +24,7 @@ static void ask(const struct auth_proxies *p, const char *real)
     if (by_group == ACL_NEEDS_GROUPS || (by_name != ACL_NEEDS_GROUPS && by_name != by_group))
         abort();
     if (auth_proxy_host_allowed(p, name, "unix") && !auth_proxy_host_allowed(p, name, "203.0.113.9"))
-        abort(); /* only "*" lets a Unix socket in */
+        abort();                                                 /* only "*" lets a Unix socket in */
     FL_IGNORE(auth_proxy_host_allowed(p, name, "fe80::1%eth0")); /* only for its memory accesses */
 }
 

@@ -17,9 +17,9 @@ struct signature {
 };
 
 struct acls {
-    struct acl_set  *set; /* published */
-    pthread_mutex_t  lock; /* one reload at a time */
-    char            *file; /* NULL: the defaults, for good */
+    struct acl_set  *set;   /* published */
+    pthread_mutex_t  lock;  /* one reload at a time */
+    char            *file;  /* NULL: the defaults, for good */
     struct signature tried; /* the state that was read last, well or not: a bad file is reported once */
 };
 

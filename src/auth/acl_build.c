@@ -42,7 +42,7 @@ static enum fl_status no_memory(struct building *b)
     return fl_fail(b->err, FL_NO_MEMORY, 0, "no memory for the ACLs");
 }
 
-/* ---- lists: "user1,user2 group1,group2" (7.2) --------------------------------------------------------------------------- */
+/* ---- lists: "user1,user2 group1,group2" (7.2) -------------------------------------------------------------------- */
 
 static struct fl_slice java_trim(struct fl_slice s)
 {
@@ -89,7 +89,8 @@ static enum fl_status add_names(struct building *b, struct acl_list *l, enum acl
     return FL_OK;
 }
 
-static enum fl_status build_list(struct building *b, struct fl_slice property, struct fl_slice text, struct acl_list **out)
+static enum fl_status build_list(struct building *b, struct fl_slice property, struct fl_slice text,
+                                 struct acl_list **out)
 {
     size_t           blank = fl_slice_find(text, ' ');
     struct fl_slice  users = fl_slice_of(text.at, blank == SIZE_MAX ? text.len : blank);
@@ -107,7 +108,8 @@ static enum fl_status build_list(struct building *b, struct fl_slice property, s
 }
 
 /* The list of a property; *out stays NULL when there is none, or gets otherwise (may be NULL) as its text. */
-static enum fl_status list_of(struct building *b, struct fl_slice property, const char *otherwise, struct acl_list **out)
+static enum fl_status list_of(struct building *b, struct fl_slice property, const char *otherwise,
+                              struct acl_list **out)
 {
     bool           unresolved;
     enum fl_status s;
@@ -124,7 +126,7 @@ static enum fl_status list_of(struct building *b, struct fl_slice property, cons
     return build_list(b, property, fl_buf_slice(&b->value), out);
 }
 
-/* ---- level 1 ------------------------------------------------------------------------------------------------------------ */
+/* ---- level 1 ----------------------------------------------------------------------------------------------------- */
 
 static struct fl_slice name_with(char *into, size_t size, const char *prefix, const char *op)
 {
@@ -146,7 +148,7 @@ static enum fl_status build_operations(struct building *b)
     return s;
 }
 
-/* ---- level 2 ------------------------------------------------------------------------------------------------------------ */
+/* ---- level 2 ----------------------------------------------------------------------------------------------------- */
 
 static bool key_op_of(struct fl_slice word, enum acl_key_op *op)
 {
@@ -220,7 +222,7 @@ static enum fl_status build_general(struct building *b, struct fl_slice property
     return s;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------ */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static bool is_operation(struct fl_slice property, struct fl_slice prefix)
 {
@@ -272,8 +274,8 @@ static enum fl_status build(struct building *b)
 enum fl_status acl_set_parse(struct fl_slice xml, struct acl_set **out, struct fl_error *err)
 {
     FL_AUTO(properties) p = NULL;
-    struct building     b = { .set = calloc(1, sizeof *b.set), .err = err };
-    enum fl_status      s = properties_parse(xml, &p, err);
+    struct building b = { .set = calloc(1, sizeof *b.set), .err = err };
+    enum fl_status  s = properties_parse(xml, &p, err);
 
     if (s == FL_OK && b.set == NULL)
         s = no_memory(&b);

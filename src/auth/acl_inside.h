@@ -19,15 +19,15 @@ struct acl_key {
 
 struct acl_set {
     struct rcu_head    rcu;
-    struct fl_arena    arena;                              /* the names */
-    struct acl_list   *lists;                              /* all of them, in one array that never moves */
+    struct fl_arena    arena; /* the names */
+    struct acl_list   *lists; /* all of them, in one array that never moves */
     size_t             list_count, list_cap;
-    struct auth_strmap members;                            /* (list, user or group; name) */
-    struct acl_list   *allow[ACL_OPS], *deny[ACL_OPS];     /* deny NULL: none */
+    struct auth_strmap members;                        /* (list, user or group; name) */
+    struct acl_list   *allow[ACL_OPS], *deny[ACL_OPS]; /* deny NULL: none */
     struct acl_key    *keys;
     size_t             key_count;
     struct auth_strmap keys_by_name;
-    struct acl_key     defaults, whitelist;                /* lists[ACL_KEY_ALL] is always NULL */
+    struct acl_key     defaults, whitelist; /* lists[ACL_KEY_ALL] is always NULL */
     struct fl_strings  warnings;
 };
 

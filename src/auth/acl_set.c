@@ -4,8 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char *const op_names[ACL_OPS] = { "CREATE", "DELETE", "ROLLOVER", "GET", "GET_KEYS", "GET_METADATA",
-                                               "SET_KEY_MATERIAL", "GENERATE_EEK", "DECRYPT_EEK" };
+static const char *const op_names[ACL_OPS] = { "CREATE",     "DELETE",       "ROLLOVER",         "GET",
+                                               "GET_KEYS",   "GET_METADATA", "SET_KEY_MATERIAL", "GENERATE_EEK",
+                                               "DECRYPT_EEK" };
 static const char *const key_op_names[ACL_KEY_OPS] = { "ALL", "READ", "MANAGEMENT", "GENERATE_EEK", "DECRYPT_EEK" };
 
 const char *acl_op_name(enum acl_op op)
@@ -18,7 +19,7 @@ const char *acl_key_op_name(enum acl_key_op op)
     return key_op_names[op];
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------------ */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static bool member(const struct acl_set *s, const struct acl_list *l, enum acl_kind kind, struct fl_slice name)
 {
@@ -91,8 +92,8 @@ bool acl_key_present(const struct acl_set *s, struct fl_slice acl_name, enum acl
 
 /* Java asks for op and, if that isn't granted, for ALL; each refusal writes its audit line, even when ALL then allows.
  * So with a trail wanted, a grant by ALL can't be told before the groups have said no to op. */
-enum acl_answer acl_key_allows(const struct acl_set *s, struct fl_slice acl_name, enum acl_key_op op, struct fl_slice user,
-                               const struct auth_group_list *groups, unsigned *trail)
+enum acl_answer acl_key_allows(const struct acl_set *s, struct fl_slice acl_name, enum acl_key_op op,
+                               struct fl_slice user, const struct auth_group_list *groups, unsigned *trail)
 {
     const struct acl_key *map = key_map(s, acl_name);
     enum acl_answer       by_op, by_all;
@@ -115,7 +116,7 @@ const struct fl_strings *acl_set_warnings(const struct acl_set *s)
     return &s->warnings;
 }
 
-/* ---- the object ---------------------------------------------------------------------------------------------------------- */
+/* ---- the object -------------------------------------------------------------------------------------------------- */
 
 void acl_set_free(struct acl_set *s)
 {

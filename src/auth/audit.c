@@ -17,16 +17,16 @@
 enum { ENOUGH = 1024 * 1024, OUT_BYTES = ENOUGH + 128 * 1024, MOST_WINDOWS = 65536 };
 
 struct audit {
-    char                 *file;
-    bool                  to_stderr, drop, started;
-    unsigned              reactors;
-    pthread_t             thread;
-    pthread_mutex_t       lock; /* stop and failure */
-    pthread_cond_t        wake;
-    bool                  stop;
-    struct fl_error       failure; /* FL_OK: the last write went well */
-    atomic_bool           reopen;
-    atomic_uint_fast64_t  written_lines, write_errors;
+    char                *file;
+    bool                 to_stderr, drop, started;
+    unsigned             reactors;
+    pthread_t            thread;
+    pthread_mutex_t      lock; /* stop and failure */
+    pthread_cond_t       wake;
+    bool                 stop;
+    struct fl_error      failure; /* FL_OK: the last write went well */
+    atomic_bool          reopen;
+    atomic_uint_fast64_t written_lines, write_errors;
     /* the audit thread's own: */
     int                   fd;
     struct fl_buf         out;       /* lines that are to be written */
@@ -35,7 +35,7 @@ struct audit {
     struct audit_ring    *rings; /* one a reactor */
 };
 
-/* ---- the file ---------------------------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 static void note(struct audit *a, const struct fl_error *failure)
 {
@@ -101,7 +101,7 @@ static bool write_out(struct audit *a)
     return true;
 }
 
-/* ---- from the rings to the file ----------------------------------------------------------------------------------------- */
+/* ---- from the rings to the file ---------------------------------------------------------------------------------- */
 
 /* The ring whose oldest record is the oldest of all: lines of several reactors then stand in the order of their time. */
 static struct audit_ring *oldest(struct audit *a, struct audit_event *e)
@@ -170,7 +170,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- the object ------------------------------------------------------------------------------------------------------------- */
+/* ---- the object -------------------------------------------------------------------------------------------------- */
 
 static enum fl_status make_rings(struct audit *a, const struct audit_config *c, struct fl_error *err)
 {

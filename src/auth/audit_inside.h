@@ -21,25 +21,25 @@ struct audit_event {
     struct fl_slice   level2, key, user, text; /* borrowed */
 };
 
-/* ---- ring: one producer, one consumer; owns its bytes --------------------------------------------------------------------- */
+/* ---- ring: one producer, one consumer; owns its bytes ------------------------------------------------------------ */
 
 struct audit_ring {
     uint8_t *data;
-    size_t   cap; /* a power of two */
-    _Alignas(64) atomic_size_t head; /* bytes ever put; written by the producer */
-    size_t                     known_tail; /* what the producer last saw of tail */
-    atomic_uint_fast64_t       records, dropped, refused; /* written by the producer */
-    _Alignas(64) atomic_size_t tail; /* bytes ever taken; written by the consumer */
+    size_t   cap;                                   /* a power of two */
+    _Alignas(64) atomic_size_t head;                /* bytes ever put; written by the producer */
+    size_t               known_tail;                /* what the producer last saw of tail */
+    atomic_uint_fast64_t records, dropped, refused; /* written by the producer */
+    _Alignas(64) atomic_size_t tail;                /* bytes ever taken; written by the consumer */
 };
 FL_CHECKED enum fl_status audit_ring_init(struct audit_ring *r, size_t bytes, struct fl_error *err);
-void audit_ring_done(struct audit_ring *r);
+void                      audit_ring_done(struct audit_ring *r);
 /* Fields are cut to their limits. False: no room. */
 bool audit_ring_put(struct audit_ring *r, const struct audit_event *e);
 /* The oldest record, borrowed until it is popped; false: empty. */
 bool audit_ring_peek(struct audit_ring *r, struct audit_event *out);
 void audit_ring_pop(struct audit_ring *r);
 
-/* ---- lines ------------------------------------------------------------------------------------------------------------------ */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 struct audit_stamp { /* the last second that was written out: a busy log writes thousands of lines in each */
     int64_t second;
@@ -54,17 +54,17 @@ struct audit_count {
 bool audit_line_put(struct fl_buf *out, struct audit_stamp *stamp, int64_t wall_ms, const struct audit_event *e,
                     const struct audit_count *counted);
 
-/* ---- windows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 struct audit_windows;
 struct audit_windows *audit_windows_new(uint64_t window_ns, size_t most); /* NULL without memory */
-void audit_windows_free(struct audit_windows *w);
+void                  audit_windows_free(struct audit_windows *w);
 /* Puts the lines that e causes now: none, one, or a summary first. Returns how many. */
 unsigned audit_windows_event(struct audit_windows *w, const struct audit_event *e, uint64_t now_ns, int64_t now_wall_ms,
                              struct fl_buf *out);
 /* Puts the summaries of windows that end by now_ns, until out holds enough bytes: then *more is true. */
 unsigned audit_windows_expire(struct audit_windows *w, uint64_t now_ns, int64_t now_wall_ms, size_t enough,
                               struct fl_buf *out, bool *more);
-size_t audit_windows_open(const struct audit_windows *w);
+size_t   audit_windows_open(const struct audit_windows *w);
 
 #endif

@@ -7,9 +7,9 @@
 #define CUT_MARK "...(cut)"
 
 static const char *const op_names[AUDIT_OPS] = {
-    "CREATE_KEY",   "DELETE_KEY",      "ROLL_NEW_VERSION", "INVALIDATE_CACHE", "GET_KEYS",
-    "GET_KEYS_METADATA", "GET_KEY_VERSIONS", "GET_METADATA", "GET_KEY_VERSION", "GET_CURRENT_KEY",
-    "GENERATE_EEK", "DECRYPT_EEK",     "REENCRYPT_EEK",    "REENCRYPT_EEK_BATCH", "LEVEL2"
+    "CREATE_KEY",        "DELETE_KEY",       "ROLL_NEW_VERSION", "INVALIDATE_CACHE",    "GET_KEYS",
+    "GET_KEYS_METADATA", "GET_KEY_VERSIONS", "GET_METADATA",     "GET_KEY_VERSION",     "GET_CURRENT_KEY",
+    "GENERATE_EEK",      "DECRYPT_EEK",      "REENCRYPT_EEK",    "REENCRYPT_EEK_BATCH", "LEVEL2"
 };
 static const char *const status_names[] = { "OK", "UNAUTHORIZED", "ERROR", "UNAUTHENTICATED" };
 
@@ -18,7 +18,7 @@ const char *audit_op_name(enum audit_op op)
     return op_names[op];
 }
 
-/* ---- appending at a pointer: room for the whole line is reserved before ------------------------------------------------ */
+/* ---- appending at a pointer: room for the whole line is reserved before ------------------------------------------ */
 
 static char *put(char *p, const void *bytes, size_t len)
 {
@@ -102,7 +102,7 @@ static char *put_field(char *p, struct fl_slice s, bool was_cut)
     return was_cut ? put_str(p, CUT_MARK) : p;
 }
 
-/* ---- the line ------------------------------------------------------------------------------------------------------------ */
+/* ---- the line ---------------------------------------------------------------------------------------------------- */
 
 /* "2026-12-01 01:39:27,839": local time, as log4j has it. */
 static char *put_time(char *p, struct audit_stamp *stamp, int64_t wall_ms)

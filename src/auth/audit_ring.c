@@ -93,8 +93,8 @@ bool audit_ring_put(struct audit_ring *r, const struct audit_event *e)
     if (!make_room(r, &head, need))
         return false;
     h = header_at(r, head);
-    *h = (struct header){ (uint32_t)need, (uint8_t)e->status, (uint8_t)e->op, mark, (uint8_t)level2.len,
-                          (uint16_t)key.len, (uint16_t)user.len, (uint16_t)text.len, 0, e->wall_ms };
+    *h = (struct header){ (uint32_t)need,    (uint8_t)e->status, (uint8_t)e->op,     mark, (uint8_t)level2.len,
+                          (uint16_t)key.len, (uint16_t)user.len, (uint16_t)text.len, 0,    e->wall_ms };
     append(append(append(append((uint8_t *)(h + 1), level2), key), user), text);
     atomic_store_explicit(&r->head, head + need, memory_order_release);
     return true;

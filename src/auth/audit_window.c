@@ -13,11 +13,11 @@
 enum { TABLE_START = 256 };
 
 struct window {
-    struct window *next_hash;
-    struct window *prev, *next; /* by the time of their end, the nearest first */
-    uint64_t       hash, ends_ns;
-    int64_t        first_wall_ms;
-    uint64_t       count;
+    struct window     *next_hash;
+    struct window     *prev, *next; /* by the time of their end, the nearest first */
+    uint64_t           hash, ends_ns;
+    int64_t            first_wall_ms;
+    uint64_t           count;
     struct audit_event event; /* the first one; its fields are kept behind */
 };
 
@@ -61,7 +61,7 @@ size_t audit_windows_open(const struct audit_windows *w)
     return w->count;
 }
 
-/* ---- the table and the list -------------------------------------------------------------------------------------------- */
+/* ---- the table and the list -------------------------------------------------------------------------------------- */
 
 static void link_last(struct audit_windows *w, struct window *x)
 {
@@ -80,8 +80,8 @@ static struct window **slot_of(struct audit_windows *w, uint64_t hash, const str
 {
     struct window **at = &w->table[hash & (w->cap - 1)];
 
-    while (*at != NULL && !((*at)->hash == hash && (*at)->event.op == e->op && fl_slice_equal((*at)->event.key, e->key) &&
-                            fl_slice_equal((*at)->event.user, e->user)))
+    while (*at != NULL && !((*at)->hash == hash && (*at)->event.op == e->op &&
+                            fl_slice_equal((*at)->event.key, e->key) && fl_slice_equal((*at)->event.user, e->user)))
         at = &(*at)->next_hash;
     return at;
 }
@@ -147,7 +147,7 @@ static struct window *open_window(struct audit_windows *w, uint64_t hash, const 
     return x;
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static bool aggregated(const struct audit_event *e)
 {

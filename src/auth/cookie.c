@@ -22,7 +22,7 @@ bool cookie_sign(uint64_t id, const struct fl_secret *secret, struct fl_slice te
     return true;
 }
 
-/* ---- the secrets --------------------------------------------------------------------------------------------------- */
+/* ---- the secrets ------------------------------------------------------------------------------------------------- */
 
 static void free_secrets(struct cookie_secrets *s)
 {
@@ -100,8 +100,8 @@ static enum fl_status read_secret_file(const char *path, struct fl_secret **out,
         return fl_fail(err, FL_USAGE, 0, "the cookie secret file %s holds %s, where 1 to %d are allowed", path,
                        len == 0 ? "0 bytes" : "more bytes", SECRET_FILE_MAX - 1);
     if (!fl_utf8_valid(fl_slice_of(fl_secret_bytes(whole), (size_t)len)))
-        return fl_fail(err, FL_USAGE, 0, "the cookie secret file %s is not UTF-8 text: Java servers would sign otherwise",
-                       path);
+        return fl_fail(err, FL_USAGE, 0,
+                       "the cookie secret file %s is not UTF-8 text: Java servers would sign otherwise", path);
     *out = fl_secret_copy(fl_slice_of(fl_secret_bytes(whole), (size_t)len));
     return *out == NULL ? fl_fail(err, FL_NO_MEMORY, 0, "no memory for the cookie secret") : FL_OK;
 }
@@ -114,7 +114,7 @@ static enum fl_status first_secret(const char *file, struct fl_secret **out, str
     return *out == NULL ? fl_fail(err, FL_NO_MEMORY, 0, "no memory or entropy for the cookie secret") : FL_OK;
 }
 
-/* ---- the holder ------------------------------------------------------------------------------------------------------ */
+/* ---- the holder -------------------------------------------------------------------------------------------------- */
 
 static enum fl_status set_type(struct auth_cookies *c, const char *type, struct fl_error *err)
 {
@@ -137,8 +137,10 @@ static enum fl_status copy_attribute(const char *name, const char *value, char *
         return FL_OK;
     for (const char *p = value; *p != '\0'; p++)
         if (*p <= ' ' || *p > '~' || *p == ';' || *p == ',')
-            return fl_fail(err, FL_USAGE, 0, "cookie %s '%s' has the byte 0x%02x, where printable ASCII without ';', "
-                           "',' and blanks is allowed", name, value, (unsigned char)*p);
+            return fl_fail(err, FL_USAGE, 0,
+                           "cookie %s '%s' has the byte 0x%02x, where printable ASCII without ';', "
+                           "',' and blanks is allowed",
+                           name, value, (unsigned char)*p);
     *out = strdup(value);
     return *out == NULL ? fl_fail(err, FL_NO_MEMORY, 0, "no memory for the cookie %s", name) : FL_OK;
 }
@@ -161,7 +163,8 @@ static enum fl_status configure(struct auth_cookies *c, const struct auth_cookie
     return s;
 }
 
-enum fl_status auth_cookies_new(struct auth_cookies **out, const struct auth_cookies_config *config, struct fl_error *err)
+enum fl_status auth_cookies_new(struct auth_cookies **out, const struct auth_cookies_config *config,
+                                struct fl_error *err)
 {
     struct auth_cookies *c = calloc(1, sizeof *c);
     struct fl_secret    *secret = NULL;

@@ -18,9 +18,9 @@ struct cookie_secrets { /* immutable; replaced as a whole */
 };
 
 struct auth_cookies {
-    struct cookie_secrets *secrets; /* published */
-    atomic_flag            rolling; /* who holds it is the one writer */
-    bool                   rolls;   /* a secret from a file stays */
+    struct cookie_secrets *secrets;      /* published */
+    atomic_flag            rolling;      /* who holds it is the one writer */
+    bool                   rolls;        /* a secret from a file stays */
     atomic_int_fast64_t    next_roll_ms; /* 0: the first tick sets it */
     int64_t                validity_ms;
     bool                   persistent, secure;

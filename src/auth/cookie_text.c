@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <time.h>
 
-
 #define SIGNER_EXCEPTION "org.apache.hadoop.security.authentication.util.SignerException: "
 
-/* ---- finding ------------------------------------------------------------------------------------------------------- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 static struct fl_slice skip_blanks(struct fl_slice s)
 {
@@ -56,7 +55,7 @@ bool auth_cookie_find(struct fl_slice header, const char *name, struct fl_slice 
     return false;
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------------------- */
+/* ---- checking ---------------------------------------------------------------------------------------------------- */
 
 static struct fl_slice unquoted(struct fl_slice s)
 {
@@ -161,8 +160,8 @@ static bool expired(const struct auth_cookie *k, int64_t now_ms)
            (k->expiry_ms != -1 && now_ms > k->expiry_ms);
 }
 
-enum fl_status auth_cookie_verify(struct auth_cookies *c, struct fl_slice value, int64_t now_ms, struct auth_cookie *out,
-                                  struct fl_error *err)
+enum fl_status auth_cookie_verify(struct auth_cookies *c, struct fl_slice value, int64_t now_ms,
+                                  struct auth_cookie *out, struct fl_error *err)
 {
     const struct cookie_secrets *secrets = fl_rcu_read(&c->secrets);
     struct fl_slice              text = unquoted(value), signature;
@@ -190,7 +189,7 @@ enum fl_status auth_cookie_verify(struct auth_cookies *c, struct fl_slice value,
     return FL_OK;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static bool usable(struct fl_slice value)
 {
@@ -271,8 +270,8 @@ static void put_expires(int64_t expiry_ms, struct fl_buf *out)
     static const char days[7][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
     static const char months[12][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
-    time_t    seconds = (time_t)(expiry_ms / 1000);
-    struct tm t;
+    time_t            seconds = (time_t)(expiry_ms / 1000);
+    struct tm         t;
 
     if (gmtime_r(&seconds, &t) != NULL) /* a year beyond an int: no attribute */
         fl_buf_printf(out, "; Expires=%s, %02d-%s-%04d %02d:%02d:%02d GMT", days[t.tm_wday], t.tm_mday,
@@ -301,12 +300,13 @@ bool auth_cookie_put_over(struct auth_cookies *c, const struct auth_cookie *cook
                           struct fl_buf *out)
 {
     const struct cookie_secrets *secrets = fl_rcu_read(&c->secrets);
-    struct auth_cookie           k = cookie == NULL ? (struct auth_cookie){ 0 } : *cookie;
+    struct auth_cookie           k = { .expiry_ms = 0 };
     int64_t                      expiry_ms = 0;
 
     if (out->failed)
         return false;
     if (cookie != NULL) {
+        k = *cookie;
         if (k.principal.len == 0)
             k.principal = k.user;
         if (k.type.len == 0)

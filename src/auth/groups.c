@@ -11,7 +11,7 @@
 
 enum {
     MOST_ENTRIES = 10000,
-    BUCKETS = 4096,    /* of the table; fixed, so that no resizing thread is needed */
+    BUCKETS = 4096,     /* of the table; fixed, so that no resizing thread is needed */
     LONGEST_NAME = 256, /* longer ones are no system's users */
     SIDE_BUCKETS = 64,
     LONGEST_LIST = 4 * 1024 * 1024
@@ -22,9 +22,9 @@ struct entry {
     struct rcu_head        rcu;
     struct cds_lfht_node   node;
     struct fl_slice        user;
-    uint64_t               kept_ns;                 /* how long; the two times below come when it is published */
+    uint64_t               kept_ns; /* how long; the two times below come when it is published */
     uint64_t               refresh_ns, expires_ns;
-    atomic_bool            refreshing;              /* one look-up ahead is enough */
+    atomic_bool            refreshing; /* one look-up ahead is enough */
     struct auth_group_list list;
 };
 
@@ -38,7 +38,7 @@ struct job {
     struct auth_group_wait *first, **last;
     struct entry           *made, *absent; /* absent: made before, so that a look-up always has an outcome */
     bool                    failed;
-    struct fl_slice         user;          /* with a NUL behind it */
+    struct fl_slice         user; /* with a NUL behind it */
 };
 
 struct side { /* one a reactor */
@@ -54,7 +54,7 @@ struct auth_groups {
     struct side      sides[];
 };
 
-/* ---- entries ----------------------------------------------------------------------------------------------------------- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 static struct entry *entry_of_node(struct cds_lfht_node *node)
 {
@@ -108,7 +108,7 @@ static struct entry *find(struct auth_groups *g, unsigned long hash, struct fl_s
     return node == NULL ? NULL : entry_of_node(node);
 }
 
-/* ---- keeping and evicting ------------------------------------------------------------------------------------------------ */
+/* ---- keeping and evicting ---------------------------------------------------------------------------------------- */
 
 static void drop(struct auth_groups *g, struct entry *e)
 {
@@ -157,7 +157,7 @@ static void publish(struct auth_groups *g, unsigned long hash, struct entry *e, 
         evict(g, now_ns, e);
 }
 
-/* ---- look-ups -------------------------------------------------------------------------------------------------------------- */
+/* ---- look-ups ---------------------------------------------------------------------------------------------------- */
 
 static struct job **bucket_of(struct auth_groups *g, struct io_reactor *r, unsigned long hash)
 {
@@ -282,7 +282,8 @@ static void refresh_ahead(struct auth_groups *g, unsigned long hash, struct entr
         atomic_store_explicit(&e->refreshing, false, memory_order_relaxed);
 }
 
-enum fl_status auth_groups_cached(struct auth_groups *g, struct fl_slice user, uint64_t now_ns, struct auth_group_list *out)
+enum fl_status auth_groups_cached(struct auth_groups *g, struct fl_slice user, uint64_t now_ns,
+                                  struct auth_group_list *out)
 {
     unsigned long hash = auth_strmap_hash(0, user);
     struct entry *e = find(g, hash, user);
@@ -295,10 +296,10 @@ enum fl_status auth_groups_cached(struct auth_groups *g, struct fl_slice user, u
     return FL_OK;
 }
 
-/* ---- the object --------------------------------------------------------------------------------------------------------------- */
+/* ---- the object -------------------------------------------------------------------------------------------------- */
 
-enum fl_status groups_new_with(struct auth_groups **out, struct io_reactors *rs, groups_source source, size_t most_entries,
-                               struct fl_error *err)
+enum fl_status groups_new_with(struct auth_groups **out, struct io_reactors *rs, groups_source source,
+                               size_t most_entries, struct fl_error *err)
 {
     unsigned            reactors = io_reactors_count(rs);
     struct auth_groups *g = calloc(1, sizeof *g + reactors * sizeof g->sides[0]);

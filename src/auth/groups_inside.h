@@ -20,6 +20,6 @@ void groups_from_nss(const char *user, struct groups_found *found);
 
 FL_CHECKED enum fl_status groups_new_with(struct auth_groups **out, struct io_reactors *rs, groups_source source,
                                           size_t most_entries, struct fl_error *err);
-size_t groups_entries(const struct auth_groups *g); /* any; users that are kept, absent ones too */
+size_t                    groups_entries(const struct auth_groups *g); /* any; users that are kept, absent ones too */
 
 #endif

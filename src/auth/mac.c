@@ -17,10 +17,10 @@ struct kept {
     unsigned     next; /* the one to be replaced */
 };
 
-static pthread_once_t  once = PTHREAD_ONCE_INIT;
-static pthread_key_t   at_thread_end;
-static bool            have_key;
-static EVP_MAC        *hmac;
+static pthread_once_t             once = PTHREAD_ONCE_INIT;
+static pthread_key_t              at_thread_end;
+static bool                       have_key;
+static EVP_MAC                   *hmac;
 static _Thread_local struct kept *mine;
 
 static void free_kept(void *at)

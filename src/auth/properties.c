@@ -58,7 +58,7 @@ static struct fl_slice keep(struct reading *r, struct fl_slice s)
     return kept;
 }
 
-/* ---- properties ------------------------------------------------------------------------------------------------------- */
+/* ---- properties -------------------------------------------------------------------------------------------------- */
 
 static struct property *add_property(struct reading *r, struct fl_slice name)
 {
@@ -118,7 +118,7 @@ static void start_property(struct reading *r, const char **attributes)
     }
 }
 
-/* ---- expat's callbacks ---------------------------------------------------------------------------------------------------- */
+/* ---- expat's callbacks ------------------------------------------------------------------------------------------- */
 
 static void XMLCALL on_start(void *arg, const char *qualified, const char **attributes)
 {
@@ -180,10 +180,11 @@ static void XMLCALL on_end(void *arg, const char *qualified)
     r->capturing = false;
 }
 
-static void XMLCALL on_entity(void *arg, const char *name, int is_parameter, const char *value, int len, const char *base,
-                              const char *system_id, const char *public_id, const char *notation)
+static void XMLCALL on_entity(void *arg, const char *name, int is_parameter, const char *value, int len,
+                              const char *base, const char *system_id, const char *public_id, const char *notation)
 {
-    (void)name, (void)is_parameter, (void)value, (void)len, (void)base, (void)system_id, (void)public_id, (void)notation;
+    (void)name, (void)is_parameter, (void)value, (void)len, (void)base, (void)system_id, (void)public_id,
+        (void)notation;
     stop(arg, FL_MALFORMED, "an entity declaration, which is not allowed");
 }
 
@@ -193,7 +194,7 @@ static void XMLCALL on_skipped(void *arg, const char *name, int is_parameter)
     stop(arg, FL_MALFORMED, "a reference to an entity that is not one of XML's own");
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static enum fl_status run(struct reading *r, struct fl_slice xml, struct fl_error *err)
 {
@@ -214,8 +215,8 @@ static enum fl_status run(struct reading *r, struct fl_slice xml, struct fl_erro
 enum fl_status properties_parse(struct fl_slice xml, struct properties **out, struct fl_error *err)
 {
     FL_AUTO(properties) p = calloc(1, sizeof *p);
-    struct reading      r = { .into = p, .depth = 0 };
-    enum fl_status      s;
+    struct reading r = { .into = p, .depth = 0 };
+    enum fl_status s;
 
     if (p == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for the properties");
@@ -234,7 +235,7 @@ enum fl_status properties_parse(struct fl_slice xml, struct properties **out, st
     return s;
 }
 
-/* ---- variables --------------------------------------------------------------------------------------------------------------- */
+/* ---- variables --------------------------------------------------------------------------------------------------- */
 
 enum { MOST_REPLACEMENTS = 20 }; /* as Hadoop */
 
@@ -291,7 +292,8 @@ static bool raw_value(const struct properties *p, struct fl_slice name, struct f
 }
 
 /* Replaces one variable of *value, which lives in *text or in p, into *next. FL_NOT_FOUND: there is none that is known. */
-static enum fl_status replace_one(const struct properties *p, struct fl_slice value, struct fl_buf *next, bool *unresolved)
+static enum fl_status replace_one(const struct properties *p, struct fl_slice value, struct fl_buf *next,
+                                  bool *unresolved)
 {
     size_t          from, to;
     struct fl_slice name, with;

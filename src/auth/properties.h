@@ -29,7 +29,7 @@ struct properties {
 
 /* FL_MALFORMED names the line. *out is the caller's, to be given to properties_free. */
 FL_CHECKED enum fl_status properties_parse(struct fl_slice xml, struct properties **out, struct fl_error *err);
-void properties_free(struct properties *p);
+void                      properties_free(struct properties *p);
 FL_AUTO_DEFINE(properties);
 
 /* Appends the value with its variables replaced: ${name} by another property's value, ${env.NAME}, ${env.NAME-word} and

@@ -29,8 +29,8 @@ struct auth_proxies {
     struct fl_arena    arena; /* names */
     struct rule       *rules;
     size_t             count;
-    struct auth_strmap by_real;  /* short name of the real user to rule */
-    struct auth_strmap members;  /* (rule, user or group; name) */
+    struct auth_strmap by_real; /* short name of the real user to rule */
+    struct auth_strmap members; /* (rule, user or group; name) */
 };
 enum member_kind { A_USER, A_GROUP };
 
@@ -42,7 +42,7 @@ struct parsing {
     struct fl_error     *err;
 };
 
-/* ---- addresses ------------------------------------------------------------------------------------------------------- */
+/* ---- addresses --------------------------------------------------------------------------------------------------- */
 
 static struct address address_of(const uint8_t *bytes, size_t len)
 {
@@ -82,9 +82,9 @@ static size_t parse_address(const char *text, uint8_t out[16])
 
 static enum fl_status resolve_by_system(const char *host, struct proxy_net *into, struct fl_error *err)
 {
-    struct addrinfo  hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
-    int              code = getaddrinfo(host, NULL, &hints, &list);
-    bool             stored = true;
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
+    int             code = getaddrinfo(host, NULL, &hints, &list);
+    bool            stored = true;
 
     if (code != 0)
         return fl_fail(err, FL_USAGE, 0, "cannot resolve host '%s': %s", host, gai_strerror(code));
@@ -92,13 +92,14 @@ static enum fl_status resolve_by_system(const char *host, struct proxy_net *into
         if (a->ai_family == AF_INET)
             stored = proxy_net_add(into, (const uint8_t *)&((struct sockaddr_in *)(void *)a->ai_addr)->sin_addr, 4, 32);
         else if (a->ai_family == AF_INET6)
-            stored = proxy_net_add(into, (const uint8_t *)&((struct sockaddr_in6 *)(void *)a->ai_addr)->sin6_addr, 16, 128);
+            stored =
+                proxy_net_add(into, (const uint8_t *)&((struct sockaddr_in6 *)(void *)a->ai_addr)->sin6_addr, 16, 128);
     }
     freeaddrinfo(list);
     return stored ? FL_OK : fl_fail(err, FL_NO_MEMORY, 0, "no memory for the addresses of '%s'", host);
 }
 
-/* ---- parsing ----------------------------------------------------------------------------------------------------------- */
+/* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
 static enum fl_status refuse(struct parsing *g, const char *field, struct fl_slice value, const char *allowed)
 {
@@ -135,7 +136,8 @@ static enum fl_status add_network(struct parsing *g, struct proxy_net *into, cha
 static bool host_name(const char *text)
 {
     for (const char *p = text; *p != '\0'; p++)
-        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || strchr("-._", *p) != NULL))
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+              strchr("-._", *p) != NULL))
             return false;
     return *text != '\0';
 }
@@ -308,7 +310,7 @@ void auth_proxies_free(struct auth_proxies *p)
     free(p);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static const struct rule *rule_of(const struct auth_proxies *p, struct fl_slice real_short, uint32_t *index)
 {

@@ -13,7 +13,7 @@ typedef enum fl_status (*proxy_resolver)(const char *host, struct proxy_net *int
 /* One IPv4 (4 bytes) or IPv6 (16) address, or a network of bits leading bits. False without memory. */
 bool proxy_net_add(struct proxy_net *n, const uint8_t *address, size_t len, unsigned bits);
 
-FL_CHECKED enum fl_status proxies_new_with(struct auth_proxies **out, const struct fl_strings *rules, proxy_resolver resolve,
-                                           struct fl_error *err);
+FL_CHECKED enum fl_status proxies_new_with(struct auth_proxies **out, const struct fl_strings *rules,
+                                           proxy_resolver resolve, struct fl_error *err);
 
 #endif

@@ -64,7 +64,7 @@ static char *whole_file(const char *path)
     return text;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------------ */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 /* Each row was asked of Hadoop 3.4.3's AccessControlList for alice, in the groups "g", "a b" and "*". */
 static void lists_are_read_as_java_reads_them(void **state)
@@ -74,11 +74,11 @@ static void lists_are_read_as_java_reads_them(void **state)
         const char *value;
         bool        allowed;
     } rows[] = {
-        { "*", true },           { " *", true },           { "* ", true },         { " * ", true },
-        { "alice *", true },     { "bob,* ", false },      { "bob", false },       { " g", true },
-        { "  g", true },         { "bob  g , h", true },   { " a b", true },       { "x a\nb,g", true },
-        { "bob\n,alice", true }, { "\n alice", false },    { "\talice", true },    { "alice\tg", false },
-        { " a b,c", true },      { "bob *,g", true },      { " ", false },         { "bob,,alice", true },
+        { "*", true },           { " *", true },         { "* ", true },      { " * ", true },
+        { "alice *", true },     { "bob,* ", false },    { "bob", false },    { " g", true },
+        { "  g", true },         { "bob  g , h", true }, { " a b", true },    { "x a\nb,g", true },
+        { "bob\n,alice", true }, { "\n alice", false },  { "\talice", true }, { "alice\tg", false },
+        { " a b,c", true },      { "bob *,g", true },    { " ", false },      { "bob,,alice", true },
     };
     struct auth_group_list groups = groups_of(in, FL_COUNT(in));
 
@@ -114,7 +114,8 @@ static void a_blacklist_beats_the_allow_list(void **state)
 {
     static const char *const in[] = { "bad" };
     struct auth_group_list   groups = groups_of(in, 1), none = groups_of(NULL, 0);
-    struct acl_set          *s = parsed(FILE_OF(ONE("hadoop.kms.acl.CREATE", "*") ONE("hadoop.kms.blacklist.CREATE", "eve bad")));
+    struct acl_set          *s =
+        parsed(FILE_OF(ONE("hadoop.kms.acl.CREATE", "*") ONE("hadoop.kms.blacklist.CREATE", "eve bad")));
 
     (void)state;
     assert_int_equal(creates(s, "eve", NULL), ACL_NO);
@@ -143,7 +144,7 @@ static void a_blacklist_of_a_lone_star_blocks_everybody(void **state)
     acl_set_free(s);
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------------------------------- */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 static void without_a_file_everybody_may_operate_and_no_key_is_open(void **state)
 {
@@ -227,7 +228,7 @@ static void a_trail_waits_for_the_groups(void **state)
     acl_set_free(s);
 }
 
-/* ---- what Java did --------------------------------------------------------------------------------------------------------- */
+/* ---- what Java did ----------------------------------------------------------------------------------------------- */
 
 static int op_by_name(const char *name, const char *(*name_of)(int), int count)
 {
@@ -260,7 +261,8 @@ static void check_decision(const struct acl_set *s, char *const field[5])
     } else {
         int op = op_by_name(field[2], level2_name, ACL_KEY_OPS);
 
-        expected = (strstr(field[4], " op") != NULL ? 1u << op : 0) | (strstr(field[4], " ALL") != NULL ? 1u << ACL_KEY_ALL : 0);
+        expected = (strstr(field[4], " op") != NULL ? 1u << op : 0) |
+                   (strstr(field[4], " ALL") != NULL ? 1u << ACL_KEY_ALL : 0);
         a = acl_key_allows(s, fl_slice_str(field[1]), op, fl_slice_str(field[3]), &none, &trail);
     }
     if (a != (yes ? ACL_YES : ACL_NO) || trail != expected)
@@ -291,17 +293,19 @@ static void java_decided_the_same_way(void **state)
     free(xml);
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 static void properties_follow_hadoops_rules(void **state)
 {
-    struct acl_set *s = parsed(FILE_OF(
-        "<property><name> hadoop.kms.acl.CREATE\n</name><value>old</value></property>" ONE("hadoop.kms.acl.CREATE", "alice")
-        "<property><name>hadoop.kms.acl.DELETE</name><value>alice</value><final>true</final></property>"
-        ONE("hadoop.kms.acl.DELETE", "bob")
-        "<property name='hadoop.kms.acl.GET' value='alice'/>"
-        "<property><name>hadoop.kms.acl.ROLLOVER</name><value>a<!-- c -->li<i>ce</i><![CDATA[,<x>]]></value></property>"
-        "<property><name>hadoop.kms.acl.GET_KEYS</name></property>"));
+    struct acl_set *s =
+        parsed(FILE_OF("<property><name> hadoop.kms.acl.CREATE\n</name><value>old</value></property>" ONE(
+            "hadoop.kms.acl.CREATE",
+            "alice") "<property><name>hadoop.kms.acl.DELETE</name><value>alice</value><final>true</final></"
+                     "property>" ONE("hadoop.kms.acl.DELETE",
+                                     "bob") "<property name='hadoop.kms.acl.GET' value='alice'/>"
+                                            "<property><name>hadoop.kms.acl.ROLLOVER</name><value>a<!-- c "
+                                            "-->li<i>ce</i><![CDATA[,<x>]]></value></property>"
+                                            "<property><name>hadoop.kms.acl.GET_KEYS</name></property>"));
     struct fl_slice alice = FL_LIT("alice"), bob = FL_LIT("bob");
 
     (void)state;

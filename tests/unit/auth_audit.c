@@ -13,7 +13,7 @@
 #define WINDOW_MS 10000
 #define START_MS INT64_C(1796089167839) /* 2026-12-01 01:39:27,839 UTC */
 
-/* ---- lines ------------------------------------------------------------------------------------------------------------ */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 static const char *line_of(struct audit_event e)
 {
@@ -31,48 +31,61 @@ static const char *line_of(struct audit_event e)
 static void lines_have_hadoops_form(void **state)
 {
     (void)state;
-    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_OK, .op = AUDIT_GET_KEYS, .user = FL_LIT("alice") }),
-                        "2026-12-01 01:39:27,839 OK[op=GET_KEYS, user=alice] \n");
-    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_OK, .op = AUDIT_CREATE_KEY, .key = FL_LIT("k1"),
+    assert_string_equal(
+        line_of((struct audit_event){ .status = AUDIT_OK, .op = AUDIT_GET_KEYS, .user = FL_LIT("alice") }),
+        "2026-12-01 01:39:27,839 OK[op=GET_KEYS, user=alice] \n");
+    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_OK,
+                                                      .op = AUDIT_CREATE_KEY,
+                                                      .key = FL_LIT("k1"),
                                                       .user = FL_LIT("alice"),
                                                       .text = FL_LIT("UserProvidedMaterial:false Description:null") }),
                         "2026-12-01 01:39:27,839 OK[op=CREATE_KEY, key=k1, user=alice] UserProvidedMaterial:false "
                         "Description:null\n");
-    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_UNAUTHORIZED, .op = AUDIT_LEVEL2,
-                                                      .level2 = FL_LIT("READ"), .key = FL_LIT("k1"),
+    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_UNAUTHORIZED,
+                                                      .op = AUDIT_LEVEL2,
+                                                      .level2 = FL_LIT("READ"),
+                                                      .key = FL_LIT("k1"),
                                                       .user = FL_LIT("bob") }),
                         "2026-12-01 01:39:27,839 UNAUTHORIZED[op=READ, key=k1, user=bob] \n");
-    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_ERROR, .user = FL_LIT("bob"),
+    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_ERROR,
+                                                      .user = FL_LIT("bob"),
                                                       .text = FL_LIT("Method:'POST' Exception:'x'") }),
                         "2026-12-01 01:39:27,839 ERROR[user=bob] Method:'POST' Exception:'x'\n");
-    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_ERROR, .text = FL_LIT("Method:'GET' Exception:'x'") }),
-                        "2026-12-01 01:39:27,839 ERROR Method:'GET' Exception:'x'\n");
-    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_UNAUTHENTICATED, .user = FL_LIT("x"),
+    assert_string_equal(
+        line_of((struct audit_event){ .status = AUDIT_ERROR, .text = FL_LIT("Method:'GET' Exception:'x'") }),
+        "2026-12-01 01:39:27,839 ERROR Method:'GET' Exception:'x'\n");
+    assert_string_equal(line_of((struct audit_event){ .status = AUDIT_UNAUTHENTICATED,
+                                                      .user = FL_LIT("x"),
                                                       .text = FL_LIT("RemoteHost:h Method:GET URL:u ErrorMsg:'m'") }),
                         "2026-12-01 01:39:27,839 UNAUTHENTICATED RemoteHost:h Method:GET URL:u ErrorMsg:'m'\n");
 }
 
 static void no_field_can_write_a_line_of_its_own(void **state)
 {
-    struct audit_event e = { .status = AUDIT_OK, .op = AUDIT_GET_METADATA, .key = FL_LIT("a\nOK[op=x]\r\t\x1b[2J\x7f"),
+    struct audit_event e = { .status = AUDIT_OK,
+                             .op = AUDIT_GET_METADATA,
+                             .key = FL_LIT("a\nOK[op=x]\r\t\x1b[2J\x7f"),
                              .user = FL_LIT("\xc2\x85\xe2\x80\xa8\xc5\xbeofia\xc2\xa0\xe2\x82\xac\xc2") };
 
     (void)state;
-    assert_string_equal(line_of(e), "2026-12-01 01:39:27,839 OK[op=GET_METADATA, key=a\\nOK[op=x]\\r\\t\\u001b[2J\\u007f, "
-                                    "user=\\u0085\\u2028\xc5\xbeofia\xc2\xa0\xe2\x82\xac\xc2] \n");
+    assert_string_equal(line_of(e),
+                        "2026-12-01 01:39:27,839 OK[op=GET_METADATA, key=a\\nOK[op=x]\\r\\t\\u001b[2J\\u007f, "
+                        "user=\\u0085\\u2028\xc5\xbeofia\xc2\xa0\xe2\x82\xac\xc2] \n");
 }
 
 static void a_field_full_of_controls_fits(void **state)
 {
     char               zeros[AUDIT_FIELD_MAX] = { 0 };
     struct fl_slice    all = fl_slice_of(zeros, sizeof zeros);
-    struct audit_event e = { .status = AUDIT_OK, .op = AUDIT_CREATE_KEY, .cut = 7, .key = all, .user = all, .text = all };
+    struct audit_event e = {
+        .status = AUDIT_OK, .op = AUDIT_CREATE_KEY, .cut = 7, .key = all, .user = all, .text = all
+    };
 
     (void)state;
     assert_true(strlen(line_of(e)) > 6 * 3 * sizeof zeros);
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 /* A log whose clock the test moves. */
 struct hand {
@@ -98,8 +111,9 @@ static void hand_done(struct hand *h)
 
 static unsigned happens(struct hand *h, enum audit_status status, enum audit_op op, const char *key, const char *user)
 {
-    struct audit_event e = { .status = status, .op = op, .wall_ms = h->ms, .key = fl_slice_str(key),
-                             .user = fl_slice_str(user) };
+    struct audit_event e = {
+        .status = status, .op = op, .wall_ms = h->ms, .key = fl_slice_str(key), .user = fl_slice_str(user)
+    };
 
     return audit_windows_event(h->w, &e, (uint64_t)h->ms * FL_NS_PER_MS, h->ms, &h->out);
 }
@@ -271,7 +285,7 @@ static void many_summaries_are_told_in_portions(void **state)
     hand_done(&h);
 }
 
-/* ---- what Java wrote ------------------------------------------------------------------------------------------------------- */
+/* ---- what Java wrote --------------------------------------------------------------------------------------------- */
 
 static int64_t wall_of(const char *line)
 {
@@ -402,13 +416,19 @@ static void the_log_of_java_is_written_again_byte_for_byte(void **state)
     assert_int_equal(summaries, 12);
 }
 
-/* ---- ring --------------------------------------------------------------------------------------------------------------------- */
+/* ---- ring -------------------------------------------------------------------------------------------------------- */
 
 static void records_come_out_as_they_went_in(void **state)
 {
     struct audit_ring  r = { 0 };
-    struct audit_event in = { .status = AUDIT_UNAUTHORIZED, .op = AUDIT_LEVEL2, .wall_ms = START_MS, .level2 = FL_LIT("READ"),
-                              .key = FL_LIT("k1"), .user = FL_LIT("bob"), .text = FL_LIT("") }, out;
+    struct audit_event in = { .status = AUDIT_UNAUTHORIZED,
+                              .op = AUDIT_LEVEL2,
+                              .wall_ms = START_MS,
+                              .level2 = FL_LIT("READ"),
+                              .key = FL_LIT("k1"),
+                              .user = FL_LIT("bob"),
+                              .text = FL_LIT("") },
+                       out;
 
     (void)state;
     assert_int_equal(audit_ring_init(&r, 1, NULL), FL_OK);
@@ -432,8 +452,9 @@ static void records_come_out_as_they_went_in(void **state)
 static void a_full_ring_refuses_and_goes_on_after_a_pop(void **state)
 {
     struct audit_ring  r = { 0 };
-    struct audit_event e = { .status = AUDIT_OK, .op = AUDIT_GET_METADATA, .key = FL_LIT("k"), .user = FL_LIT("u") }, out;
-    int                put = 0, got = 0;
+    struct audit_event e = { .status = AUDIT_OK, .op = AUDIT_GET_METADATA, .key = FL_LIT("k"), .user = FL_LIT("u") },
+                       out;
+    int put = 0, got = 0;
 
     (void)state;
     assert_int_equal(audit_ring_init(&r, 16 * 1024, NULL), FL_OK);

@@ -90,10 +90,11 @@ static unsigned lines_in(const char *path)
 
 static struct audit *log_to(const char *file, unsigned reactors, size_t ring_bytes, bool drop)
 {
-    struct audit_config c = { .file = file, .window_ns = 10 * FL_NS_PER_S, .ring_bytes = ring_bytes, .drop = drop,
-                              .reactors = reactors };
-    struct audit       *a = NULL;
-    struct fl_error     err = { FL_OK, 0, "" };
+    struct audit_config c = {
+        .file = file, .window_ns = 10 * FL_NS_PER_S, .ring_bytes = ring_bytes, .drop = drop, .reactors = reactors
+    };
+    struct audit   *a = NULL;
+    struct fl_error err = { FL_OK, 0, "" };
 
     if (audit_new(&a, &c, &err) != FL_OK)
         fail_msg("%s", err.text);
@@ -102,7 +103,8 @@ static struct audit *log_to(const char *file, unsigned reactors, size_t ring_byt
 
 static bool record(struct audit *a, unsigned reactor, const char *user, int64_t wall_ms)
 {
-    return audit_record(a, reactor, AUDIT_OK, AUDIT_GET_METADATA, NULL, FL_LIT("k1"), fl_slice_str(user), FL_LIT(""), wall_ms);
+    return audit_record(a, reactor, AUDIT_OK, AUDIT_GET_METADATA, NULL, FL_LIT("k1"), fl_slice_str(user), FL_LIT(""),
+                        wall_ms);
 }
 
 static void a_record_is_in_the_file_without_any_further_call(void **state)
@@ -129,8 +131,10 @@ static void the_end_writes_what_is_left_and_closes_open_windows(void **state)
     char              *text;
 
     for (int i = 0; i < 3; i++)
-        assert_true(audit_record(a, 1, AUDIT_OK, AUDIT_DECRYPT_EEK, NULL, FL_LIT("k1"), FL_LIT("dec"), FL_LIT(""), WALL_MS));
-    assert_true(audit_record(a, 0, AUDIT_UNAUTHORIZED, AUDIT_LEVEL2, "READ", FL_LIT("k1"), FL_LIT("bob"), FL_LIT(""), WALL_MS));
+        assert_true(
+            audit_record(a, 1, AUDIT_OK, AUDIT_DECRYPT_EEK, NULL, FL_LIT("k1"), FL_LIT("dec"), FL_LIT(""), WALL_MS));
+    assert_true(
+        audit_record(a, 0, AUDIT_UNAUTHORIZED, AUDIT_LEVEL2, "READ", FL_LIT("k1"), FL_LIT("bob"), FL_LIT(""), WALL_MS));
     audit_stats(a, &stats);
     assert_int_equal(stats.records, 4);
     audit_free(a);
@@ -204,7 +208,7 @@ static void after_a_rotation_lines_go_to_the_new_file(void **state)
     assert_int_equal(lines_in(p->log), 1);
 }
 
-/* ---- a file that takes no more ------------------------------------------------------------------------------------------- */
+/* ---- a file that takes no more ----------------------------------------------------------------------------------- */
 
 static void limit_files_to(rlim_t bytes)
 {
@@ -293,7 +297,7 @@ static void with_drop_a_full_ring_is_counted_and_nobody_refused(void **state)
     audit_free(a);
 }
 
-/* ---- several reactors -------------------------------------------------------------------------------------------------------- */
+/* ---- several reactors -------------------------------------------------------------------------------------------- */
 
 enum { WRITERS = 3, EACH = 20000 };
 

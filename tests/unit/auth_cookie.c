@@ -1,7 +1,7 @@
 #include "auth/cookie_inside.h"
 
-#include <setjmp.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define ALICE "u=alice&p=alice&t=simple-dt&e=1700036000000&s=FtjQoJNZxcGivR6pfNwIr/PuRF6o20QxfT8mOw+Rm9k="
 #define ALICE_SLIDING \
     "u=alice&p=alice&t=simple-dt&i=1700001800000&e=1700036000000&s=JlD0YBdwRTToXHZALMkDdAluzpoghBYHOgO6pvs71y4="
-#define HDFS                                                                                 \
+#define HDFS                                                                                  \
     "u=hdfs&p=hdfs/nn1.example.com@EXAMPLE.COM&t=kerberos-dt&e=1700036000000&s=3QO421zGBbbp6" \
     "NqkCS5oyfhKoUr03hFe5EpsUVs2118="
 
@@ -128,7 +128,7 @@ static void a_kerberos_cookie_is_for_a_kerberos_door(void **state)
 
 static void what_is_wrong_with_a_cookie_is_told_in_hadoops_words(void **state)
 {
-    static const char exception[] = "org.apache.hadoop.security.authentication.util.SignerException: ";
+    static const char    exception[] = "org.apache.hadoop.security.authentication.util.SignerException: ";
     struct auth_cookies *c = known((struct auth_cookies_config){ 0 });
     char                 text[200];
 
@@ -139,8 +139,11 @@ static void what_is_wrong_with_a_cookie_is_told_in_hadoops_words(void **state)
     assert_string_equal(refused(c, "x", NOW_MS), text);
     snprintf(text, sizeof text, "%sInvalid signature", exception);
     assert_string_equal(refused(c, "u=alice&p=alice&t=simple-dt&e=1700036000000&s=", NOW_MS), text);
-    assert_string_equal(refused(c, "u=bob&p=alice&t=simple-dt&e=1700036000000&s=FtjQoJNZxcGivR6pfNwIr/PuRF6o20QxfT8mOw+"
-                                   "Rm9k=", NOW_MS), text);
+    assert_string_equal(refused(c,
+                                "u=bob&p=alice&t=simple-dt&e=1700036000000&s=FtjQoJNZxcGivR6pfNwIr/PuRF6o20QxfT8mOw+"
+                                "Rm9k=",
+                                NOW_MS),
+                        text);
     assert_string_equal(refused(c, sign(c, "u=a&p=a&t=simple-dt"), NOW_MS), "Invalid token string, missing attributes");
     assert_string_equal(refused(c, sign(c, "u=a&p=a&t=simple-dt&e=12x"), NOW_MS),
                         "Invalid token string, missing attributes");
@@ -169,8 +172,9 @@ static void the_signature_is_split_off_at_the_last_mark(void **state)
     struct auth_cookie   k;
 
     (void)state;
-    assert_int_equal(auth_cookie_verify(c, fl_slice_str(sign(c, "e=1700036000000&t=simple-dt&s=x&p=b&z=1&u=a")), NOW_MS,
-                                        &k, NULL), FL_OK);
+    assert_int_equal(
+        auth_cookie_verify(c, fl_slice_str(sign(c, "e=1700036000000&t=simple-dt&s=x&p=b&z=1&u=a")), NOW_MS, &k, NULL),
+        FL_OK);
     assert_true(fl_slice_equal(k.user, FL_LIT("a")));
     assert_true(fl_slice_equal(k.principal, FL_LIT("b")));
     auth_cookies_free(c);
@@ -229,9 +233,8 @@ static void attributes_come_in_javas_order(void **state)
     struct auth_cookie         alice = { .user = FL_LIT("alice") };
 
     (void)state;
-    assert_string_equal(put(c, &alice, NOW_MS),
-                        "Set-Cookie: hadoop.auth=\"" ALICE "\"; Path=/kms; Domain=example.com; "
-                        "Expires=Wed, 15-Nov-2023 08:13:20 GMT; Secure; HttpOnly\r\n");
+    assert_string_equal(put(c, &alice, NOW_MS), "Set-Cookie: hadoop.auth=\"" ALICE "\"; Path=/kms; Domain=example.com; "
+                                                "Expires=Wed, 15-Nov-2023 08:13:20 GMT; Secure; HttpOnly\r\n");
     assert_string_equal(put(c, NULL, NOW_MS), "Set-Cookie: hadoop.auth=; Path=/kms; Domain=example.com; "
                                               "Expires=Thu, 01-Jan-1970 00:00:00 GMT; Secure; HttpOnly\r\n");
     auth_cookies_free(c);

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/rcu.h"
 
-/* ---- io by hand: two reactors, jobs that run when the test says so ------------------------------------------------------ */
+/* ---- io by hand: two reactors, jobs that run when the test says so ----------------------------------------------- */
 
 struct io_reactor {
     unsigned index;
@@ -69,7 +69,7 @@ static void run_jobs(void)
         taken[i]->done(taken[i]);
 }
 
-/* ---- a source by hand ------------------------------------------------------------------------------------------------------- */
+/* ---- a source by hand -------------------------------------------------------------------------------------------- */
 
 static unsigned look_ups;
 static bool     source_fails;
@@ -321,7 +321,7 @@ static void what_is_under_way_is_forgotten_at_the_end(void **state)
     assert_int_equal(w.called, 0);
 }
 
-/* ---- the system's own -------------------------------------------------------------------------------------------------------- */
+/* ---- the system's own -------------------------------------------------------------------------------------------- */
 
 static void the_systems_users_and_groups_are_found(void **state)
 {

@@ -89,8 +89,9 @@ static void begin(struct io_reactor *r, void *arg)
 {
     struct asker *a = &askers[io_reactor_index(r)];
 
-    *a = (struct asker){ .wait = { .done = on_groups }, .timer = { .fire = on_timer }, .reactor = r, .g = arg,
-                         .all = io_reactor_all(r) };
+    *a = (struct asker){
+        .wait = { .done = on_groups }, .timer = { .fire = on_timer }, .reactor = r, .g = arg, .all = io_reactor_all(r)
+    };
     io_timer_start(r, &a->timer, 1);
 }
 

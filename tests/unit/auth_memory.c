@@ -62,13 +62,14 @@ static void play(scene s)
 
 static enum fl_status read_acls(struct fl_error *err)
 {
-    static const char xml[] = "<configuration><property><name>users</name><value>alice,bob</value></property><property><name>"
-                              "key.acl.k.READ</name><value>${users} g1,g2</value></property><property><name>key.acl.k.FOO"
-                              "</name><value>x</value></property><property name='whitelist.key.acl.READ' value='~w'/>"
-                              "<property><name>hadoop.kms.blacklist.GET</name><value></value></property></configuration>";
-    struct acl_set   *s = NULL;
-    enum fl_status    status = acl_set_parse(fl_slice_str(xml), &s, err);
-    unsigned          trail;
+    static const char xml[] =
+        "<configuration><property><name>users</name><value>alice,bob</value></property><property><name>"
+        "key.acl.k.READ</name><value>${users} g1,g2</value></property><property><name>key.acl.k.FOO"
+        "</name><value>x</value></property><property name='whitelist.key.acl.READ' value='~w'/>"
+        "<property><name>hadoop.kms.blacklist.GET</name><value></value></property></configuration>";
+    struct acl_set *s = NULL;
+    enum fl_status  status = acl_set_parse(fl_slice_str(xml), &s, err);
+    unsigned        trail;
 
     if (status == FL_OK && acl_key_allows(s, FL_LIT("k"), ACL_KEY_READ, FL_LIT("bob"), NULL, &trail) != ACL_YES)
         status = FL_MALFORMED; /* a set that is not whole must not come out */

@@ -100,7 +100,8 @@ static void what_a_rule_leaves_out_is_denied(void **state)
 
 static void addresses_networks_and_names_are_compared_by_their_bytes(void **state)
 {
-    struct auth_proxies *p = rules_of("a:users=*;hosts=192.168.1.77/26, two,fd00::/9,127.0.0.1", "z:users=*;hosts=0.0.0.0/0");
+    struct auth_proxies *p =
+        rules_of("a:users=*;hosts=192.168.1.77/26, two,fd00::/9,127.0.0.1", "z:users=*;hosts=0.0.0.0/0");
 
     (void)state;
     assert_true(from(p, "a", "192.168.1.64"));
