@@ -182,8 +182,7 @@ static enum fl_status new_session(struct http_session **out, struct fl_error *er
 static bool same_place(const struct http_session *s, const struct http_url *url, uint64_t timeout_ns)
 {
     return s->client != NULL && s->place.secure == url->secure && s->place.local == url->local &&
-            s->place.port == url->port &&
-           strcasecmp(s->place.host, url->host) == 0 && s->timeout_ns == timeout_ns;
+           s->place.port == url->port && strcasecmp(s->place.host, url->host) == 0 && s->timeout_ns == timeout_ns;
 }
 
 static enum fl_status go_to(struct http_session *s, const struct http_url *url, uint64_t timeout_ns,

@@ -22,11 +22,16 @@ struct io_reactor *http_reactor_of(const struct http_exchange *x)
 
 /* ---- answers ---------------------------------------------------------------------------------------------------------- */
 
+/* What goes without saying is not said: HTTP/1.0 closes, HTTP/1.1 does not. */
 static enum http_connection connection_words(const struct http_exchange *x, bool close)
 {
+    const struct http_request *r = &x->request;
+
+    if (r->http10 && !r->keep_alive)
+        return HTTP_CONNECTION_UNSAID;
     if (close)
         return HTTP_CONNECTION_CLOSE;
-    return x->request.http10 ? HTTP_CONNECTION_KEEP : HTTP_CONNECTION_UNSAID;
+    return r->http10 ? HTTP_CONNECTION_KEEP : HTTP_CONNECTION_UNSAID;
 }
 
 static void answer(struct http_exchange *x, struct http_answer_parts *parts, bool close)

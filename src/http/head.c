@@ -30,7 +30,9 @@ static enum fl_status take_version(struct fl_slice version, bool *http10, struct
         return http_refuse(why, 426, "Upgrade Required");
     if (version.len == 0)
         return http_refuse(why, 505, "HTTP/0.9 not supported");
-    return http_refuse(why, 400, "Unknown Version");
+    if (version.at[version.len - 1] == ' ')
+        return http_refuse_byte(why, ' ');
+    return http_refuse(why, 505, "Unknown Version");
 }
 
 /* Any token is a method; runs of blanks between the parts are taken, as the originals take them. */
@@ -183,9 +185,12 @@ static enum fl_status on_length(struct meaning *m, struct fl_slice value, struct
     if (m->length)
         return http_refuse(why, 400, "Multiple Content-Lengths"); /* equal ones too: some peer counted otherwise */
     m->length = true;
-    if (!http_parse_length(value, &m->framing->length))
-        return http_refuse(why, 400, "Invalid Content-Length Value");
-    return FL_OK;
+    if (http_parse_length(value, &m->framing->length))
+        return FL_OK;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.at[i] < '0' || value.at[i] > '9')
+            return http_refuse(why, 400, "Invalid Content-Length Value");
+    return http_refuse(why, 400, value.len > 0 ? "Bad Request" : "Invalid Content-Length Value"); /* 2^63 or more */
 }
 
 static enum fl_status on_coding(struct meaning *m, struct fl_slice value, struct http_refusal *why)

@@ -69,21 +69,36 @@ static bool has_coding(const struct http_headers *h)
     return false;
 }
 
+/* The byte to blame: a CR begins a line's end here, which is named by its LF; behind a known name llhttp complains of
+ * the colon, where the blank before it is at fault. */
+static enum fl_status blame(const char *at, struct http_refusal *why)
+{
+    if (*at == ':' && (at[-1] == ' ' || at[-1] == '\t'))
+        at--;
+    return http_refuse_byte(why, *at == '\r' ? '\n' : (uint8_t)*at);
+}
+
+/* llhttp stopped in the middle of a number: there are too many digits, which Jetty does not say. */
+static bool in_number(const char *at)
+{
+    return at != NULL && at[0] >= '0' && at[0] <= '9' && at[-1] >= '0' && at[-1] <= '9';
+}
+
 static enum fl_status explain(const llhttp_t *p, const struct lex *x, struct http_refusal *why)
 {
+    const char *at = p->error_pos;
+
     if (x->too_many)
         return http_refuse(why, 431, "Request Header Fields Too Large");
     switch (p->error) {
     case HPE_UNEXPECTED_CONTENT_LENGTH:
         return http_refuse(why, 400,
                            has_coding(x->out) ? "Transfer-Encoding and Content-Length" : "Multiple Content-Lengths");
-    case HPE_INVALID_CONTENT_LENGTH: return http_refuse(why, 400, "Invalid Content-Length Value");
+    case HPE_INVALID_CONTENT_LENGTH:
+        return http_refuse(why, 400, in_number(at) ? "Bad Request" : "Invalid Content-Length Value");
     case HPE_INVALID_TRANSFER_ENCODING: return http_refuse(why, 400, "Bad Transfer-Encoding, chunked not last");
-    default: break;
+    default: return at != NULL ? blame(at, why) : http_refuse(why, 400, "Bad Request");
     }
-    if (p->error_pos != NULL) /* a CR is the first byte of a line's end here, which is named by its LF */
-        return http_refuse_byte(why, *p->error_pos == '\r' ? '\n' : (uint8_t)*p->error_pos);
-    return http_refuse(why, 400, "Bad Request");
 }
 
 enum fl_status http_lex_headers(struct fl_slice lines, struct http_headers *out, struct http_refusal *why)

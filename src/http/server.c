@@ -309,6 +309,22 @@ static void on_drain(struct io_conn *c)
         be_idle(h);
 }
 
+/* A peer that ended its side in the middle of a request may still read what we think of it. */
+static void on_eof(struct io_conn *c)
+{
+    static const struct http_refusal cut = { .status = 400, .reason = "Bad Request" };
+    struct http_conn                *h = io_conn_owner(c);
+
+    if (h == NULL || h->closing)
+        return;
+    if (h->in_head || h->in_body) {
+        http_send_refusal(h, &cut);
+        return;
+    }
+    h->closing = true;
+    io_conn_close_after_flush(c);
+}
+
 static void on_close(struct io_conn *c, enum io_close why, const struct fl_error *err)
 {
     struct http_conn *h = io_conn_owner(c);
@@ -331,6 +347,7 @@ const struct io_protocol *http_protocol(void)
         .on_drained = on_drained,
         .on_deadline = on_deadline,
         .on_drain = on_drain,
+        .on_eof = on_eof,
         .on_close = on_close,
     };
 

@@ -132,6 +132,13 @@ FAKE void fake_drained(struct io_conn *c)
     fake_run(c);
 }
 
+/* The peer ended its side. */
+FAKE void fake_eof(struct io_conn *c)
+{
+    if (!c->held && !c->closing && !c->aborted)
+        c->protocol->on_eof(c);
+}
+
 FAKE void fake_drain(struct io_conn *c)
 {
     c->reactor->draining = true;

@@ -113,15 +113,15 @@ static const struct row rows[] = {
     { "GET\r\n" H "\r\n", BAD("No URI"), "", true },
     { "GET \r\n", BAD("No URI"), "", true },
     { "GET /a\r\n", REFUSED("505", "HTTP/0.9 not supported"), "", true },
-    { "GET /a HTTP/1.1 \r\n" H "\r\n", BAD("Unknown Version"), "", true },
-    { "GET /a HTTP/1.2\r\n" H "\r\n", BAD("Unknown Version"), "", true },
-    { "GET /a HTTQ/1.1\r\n", BAD("Unknown Version"), "", true },
+    { "GET /a HTTP/1.1 \r\n" H "\r\n", BAD("Illegal character SPACE=' '"), "", true },
+    { "GET /a HTTP/1.2\r\n" H "\r\n", REFUSED("505", "Unknown Version"), "", true },
+    { "GET /a HTTQ/1.1\r\n", REFUSED("505", "Unknown Version"), "", true },
     { "GET /a HTTP/2.0\r\n" H "\r\n", REFUSED("426", "Upgrade Required"), "", true },
     { "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", REFUSED("426", "Upgrade Required"), "", true },
     /* versions and persistence */
     { "GET /a HTTP/1.1\r\n" H "Connection: close\r\n\r\n", OK_CLOSE("/a", "2"), "GET /a []\n", true },
     { "GET /a HTTP/1.1\r\n" H "Connection: x, Close\r\n\r\n", OK_CLOSE("/a", "2"), "GET /a []\n", true },
-    { "GET /a HTTP/1.0\r\n\r\n", OK_CLOSE("/a", "2"), "GET /a []\n", true },
+    { "GET /a HTTP/1.0\r\n\r\n", OK("/a", "2"), "GET /a []\n", true },
     { "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
       "HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\n/a", "GET /a []\n", false },
     { "GET /a HTTP/1.1\r\n" H "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", OK("/a", "2"), "GET /a []\n", false },
@@ -152,14 +152,15 @@ static const struct row rows[] = {
     { "GET /p HTTP/1.1\r\n" H "Content-Length: 2\r\n\r\n{}", OK("/p", "2"), "GET /p [{}]\n", false },
     { POST "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", BAD("Multiple Content-Lengths"), "", true },
     { POST "Content-Length: 2\r\ncontent-length: 3\r\n\r\n{}", BAD("Multiple Content-Lengths"), "", true },
+    { POST "Content-Length : 2\r\n\r\n{}", BAD("Illegal character SPACE=' '"), "", true },
     { POST "Content-Length: 2, 2\r\n\r\n{}", BAD("Invalid Content-Length Value"), "", true },
     { POST "Content-Length: -1\r\n\r\n{}", BAD("Invalid Content-Length Value"), "", true },
     { POST "Content-Length: +2\r\n\r\n{}", BAD("Invalid Content-Length Value"), "", true },
     { POST "Content-Length: 0x2\r\n\r\n{}", BAD("Invalid Content-Length Value"), "", true },
     { POST "Content-Length:\r\n\r\n{}", BAD("Invalid Content-Length Value"), "", true },
     { POST "Content-Length: 2 2\r\n\r\n{}", BAD("Invalid Content-Length Value"), "", true },
-    { POST "Content-Length: 99999999999999999999\r\n\r\n", BAD("Invalid Content-Length Value"), "", true },
-    { POST "Content-Length: 9223372036854775808\r\n\r\n", BAD("Invalid Content-Length Value"), "", true },
+    { POST "Content-Length: 99999999999999999999\r\n\r\n", BAD("Bad Request"), "", true },
+    { POST "Content-Length: 9223372036854775808\r\n\r\n", BAD("Bad Request"), "", true },
     { POST "Content-Length: 9223372036854775807\r\n\r\n", REFUSED("413", "Payload Too Large"), "", true },
     { POST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", BAD("Transfer-Encoding and Content-Length"), "", true },
     { POST "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n", BAD("Transfer-Encoding and Content-Length"), "", true },
@@ -195,7 +196,7 @@ static const struct row rows[] = {
     { POST "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "", false },
     { POST "Content-Length: 2\r\nExpect: 100-Continue\r\n\r\n{}", OK("/p", "2"), "POST /p [{}]\n", false },
     { POST "Content-Length: 2\r\nExpect: bananas\r\n\r\n{}", REFUSED("417", "Expectation Failed"), "", true },
-    { "POST /p HTTP/1.0\r\nExpect: bananas\r\n\r\n", OK_CLOSE("/p", "2"), "POST /p []\n", true },
+    { "POST /p HTTP/1.0\r\nExpect: bananas\r\n\r\n", OK("/p", "2"), "POST /p []\n", true },
 };
 
 static void check_row(const struct row *row, bool bytewise)
@@ -623,6 +624,36 @@ static void a_parked_request_has_no_deadline(void **state)
     bench_end(&b);
 }
 
+static void a_request_cut_short_by_its_sender_is_refused(void **state)
+{
+    static const char *const cut[] = { "GET /", "GET / HTTP/1.1\r\nHos", POST "Content-Length: 2\r\n\r\n{", CHUNKED "1\r\n" };
+
+    (void)state;
+    for (size_t i = 0; i < FL_COUNT(cut); i++) {
+        struct bench b;
+
+        bench_open(&b, NULL);
+        fake_feed_text(&b.conn, cut[i]);
+        fake_eof(&b.conn);
+        assert_true(strncmp(output(&b), "HTTP/1.1 400 Bad Request\r\n", 26) == 0);
+        assert_true(b.conn.closing);
+        bench_end(&b);
+    }
+}
+
+static void an_end_between_requests_is_a_good_end(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_open(&b, NULL);
+    fake_feed_text(&b.conn, "GET / HTTP/1.1\r\n" H "\r\n\r\n");
+    fake_eof(&b.conn);
+    assert_string_equal(output(&b), OK("/", "1"));
+    assert_true(b.conn.closing);
+    bench_end(&b);
+}
+
 /* ---- draining --------------------------------------------------------------------------------------------------------------------- */
 
 static void a_drain_closes_what_is_idle_at_once(void **state)
@@ -740,6 +771,8 @@ int main(void)
         cmocka_unit_test(a_body_may_be_slow_but_not_stand_still),
         cmocka_unit_test(an_idle_connection_closes_without_a_word),
         cmocka_unit_test(a_parked_request_has_no_deadline),
+        cmocka_unit_test(a_request_cut_short_by_its_sender_is_refused),
+        cmocka_unit_test(an_end_between_requests_is_a_good_end),
         cmocka_unit_test(a_drain_closes_what_is_idle_at_once),
         cmocka_unit_test(a_drain_lets_a_request_in_flight_be_answered),
         cmocka_unit_test(a_drain_lets_half_a_request_come_to_its_end),
