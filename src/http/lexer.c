@@ -78,10 +78,15 @@ static enum fl_status blame(const char *at, struct http_refusal *why)
     return http_refuse_byte(why, *at == '\r' ? '\n' : (uint8_t)*at);
 }
 
-/* llhttp stopped in the middle of a number: there are too many digits, which Jetty does not say. */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* llhttp stopped at or behind a digit that follows another: there are too many, which Jetty does not say. */
 static bool in_number(const char *at)
 {
-    return at != NULL && at[0] >= '0' && at[0] <= '9' && at[-1] >= '0' && at[-1] <= '9';
+    return at != NULL && is_digit(at[-1]) && (is_digit(at[0]) || at[0] == '\r');
 }
 
 static enum fl_status explain(const llhttp_t *p, const struct lex *x, struct http_refusal *why)
