@@ -1,8 +1,10 @@
 #include "auth/acl_inside.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -437,6 +439,83 @@ static void a_changed_file_is_read_again_and_a_bad_one_keeps_the_old_acls(void *
     acls_free(a);
 }
 
+struct reader {
+    struct acls *acls;
+    atomic_bool *stop;
+    unsigned     wrong, asked;
+};
+
+/* Each of the two versions of the file lets exactly one of the two users in. */
+static void *read_all_the_time(void *at)
+{
+    struct reader *r = at;
+
+    fl_rcu_register();
+    while (!atomic_load(r->stop)) {
+        const struct acl_set *s = acls_current(r->acls);
+
+        r->wrong += creates(s, "alice", NULL) == creates(s, "bob", NULL);
+        r->asked++;
+        fl_rcu_offline();
+        fl_rcu_online();
+    }
+    fl_rcu_unregister();
+    return NULL;
+}
+
+struct reloader {
+    struct acls *acls;
+    const char  *path;
+    unsigned     changes;
+};
+
+/* A worker: not registered with RCU. */
+static void *reload_all_the_time(void *at)
+{
+    struct reloader *r = at;
+    bool             changed;
+
+    for (int i = 0; i < 200; i++) {
+        write_file(r->path, i % 2 == 0 ? FILE_OF(ONE("hadoop.kms.acl.CREATE", "bob"))
+                                       : FILE_OF(ONE("hadoop.kms.acl.CREATE", "alice")));
+        r->changes += acls_reload(r->acls, true, &changed, NULL) == FL_OK && changed;
+    }
+    return NULL;
+}
+
+static void a_worker_reloads_while_reactors_ask(void **state)
+{
+    char            path[] = "/tmp/fl-auth-acl-XXXXXX";
+    struct acls    *a = NULL;
+    atomic_bool     stop = false;
+    struct reader   readers[2];
+    struct reloader reloader = { .path = path };
+    pthread_t       threads[3];
+
+    (void)state;
+    assert_int_equal(close(mkstemp(path)), 0);
+    write_file(path, FILE_OF(ONE("hadoop.kms.acl.CREATE", "alice")));
+    assert_int_equal(acls_new(&a, path, NULL), FL_OK);
+    reloader.acls = a;
+    for (int i = 0; i < 2; i++) {
+        readers[i] = (struct reader){ a, &stop, 0, 0 };
+        assert_int_equal(pthread_create(&threads[i], NULL, read_all_the_time, &readers[i]), 0);
+    }
+    assert_int_equal(pthread_create(&threads[2], NULL, reload_all_the_time, &reloader), 0);
+    fl_rcu_offline();
+    pthread_join(threads[2], NULL);
+    atomic_store(&stop, true);
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    fl_rcu_online();
+    assert_int_equal(readers[0].wrong + readers[1].wrong, 0);
+    assert_true(readers[0].asked > 0 && readers[1].asked > 0);
+    assert_int_equal(reloader.changes, 200);
+    unlink(path);
+    fl_rcu_barrier();
+    acls_free(a);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -456,6 +535,7 @@ int main(void)
         cmocka_unit_test(bad_xml_is_refused_with_its_line),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(a_changed_file_is_read_again_and_a_bad_one_keeps_the_old_acls),
+        cmocka_unit_test(a_worker_reloads_while_reactors_ask),
     };
 
     fl_rcu_register();

@@ -1,6 +1,7 @@
 /* Each allocation fails once: what was asked for is refused as 'no memory' or done all the same, and nothing leaks. */
 #include "auth/audit_inside.h"
 #include "auth/cookie_inside.h"
+#include "auth/groups_inside.h"
 #include "auth/proxy_inside.h"
 
 #include <setjmp.h>
@@ -154,6 +155,84 @@ static enum fl_status count_events(struct fl_error *err)
     return s;
 }
 
+/* One reactor and its worker, by hand. */
+struct io_reactor {
+    struct io_work *job;
+};
+static struct io_reactor here;
+
+unsigned io_reactors_count(const struct io_reactors *rs)
+{
+    (void)rs;
+    return 1;
+}
+
+unsigned io_reactor_index(const struct io_reactor *r)
+{
+    (void)r;
+    return 0;
+}
+
+struct io_reactor *io_reactor_here(void)
+{
+    return &here;
+}
+
+uint64_t io_now_ns(const struct io_reactor *r)
+{
+    (void)r;
+    return FL_NS_PER_S;
+}
+
+enum fl_status io_work_submit(struct io_reactor *home, struct io_work *w, struct fl_error *err)
+{
+    (void)err;
+    w->home = home;
+    home->job = w;
+    return FL_OK;
+}
+
+static void two_groups(const char *user, struct groups_found *found)
+{
+    found->present = true;
+    found->failed = !groups_found_add(found, user) || !groups_found_add(found, "staff");
+}
+
+static bool came;
+
+static void groups_came(struct auth_group_wait *w)
+{
+    (void)w;
+    came = true;
+}
+
+/* A waiter whose fetch was taken is always called, and there is an answer then: at worst no groups for a while. */
+static enum fl_status look_groups_up(struct fl_error *err)
+{
+    struct auth_groups    *g = NULL;
+    struct auth_group_wait w = { .done = groups_came };
+    struct auth_group_list list;
+    enum fl_status         s = groups_new_with(&g, NULL, two_groups, 10, err);
+
+    came = false;
+    if (s == FL_OK)
+        s = auth_groups_fetch(g, &here, FL_LIT("alice"), &w, err);
+    if (s == FL_OK) {
+        here.job->run(here.job);
+        here.job->done(here.job);
+        if (!came || auth_groups_cached(g, FL_LIT("alice"), FL_NS_PER_S, &list) != FL_OK || list.count % 2 != 0)
+            s = FL_MALFORMED;
+    }
+    auth_groups_free(g);
+    return s;
+}
+
+static void group_look_ups_survive(void **state)
+{
+    (void)state;
+    play(look_groups_up);
+}
+
 static void acls_survive(void **state)
 {
     (void)state;
@@ -183,9 +262,8 @@ static void the_audit_log_survives(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(acls_survive),
-        cmocka_unit_test(proxy_rules_survive),
-        cmocka_unit_test(cookies_survive),
+        cmocka_unit_test(acls_survive),           cmocka_unit_test(proxy_rules_survive),
+        cmocka_unit_test(cookies_survive),        cmocka_unit_test(group_look_ups_survive),
         cmocka_unit_test(the_audit_log_survives),
     };
 
