@@ -3,6 +3,7 @@
 Each rule is a narrow test of one disagreement: it must name the request, and accept only the difference it is about.
 `python3 tests/interop/deliberate.py` writes the table in docs/compatibility.md; a test holds the two together."""
 import dataclasses
+import json
 import pathlib
 import re
 
@@ -30,11 +31,58 @@ def _wadl(d):
         and d.first.get("content-type", "").startswith("application/vnd.sun.wadl+xml")
 
 
+def _malformed(d, *tricks):
+    return d.request.kind == "malformed" and d.request.trick in tricks and d.second.get("status") == "400"
+
+
+def _two_hosts(d):
+    return _malformed(d, "two-hosts")
+
+
+def _chunked_in_http_1_0(d):
+    return _malformed(d, "chunked-http-1.0")
+
+
+def _broken_body(d):
+    return d.request.kind == "malformed" and "EofException" in d.first.get("body", "") and d.second.get("status") in ("400", "closed")
+
+
+def _generate_on_missing(d):
+    """Both refuse with the same class; the key is missing."""
+    return d.request.kind == "generate" and d.differing() == ["body"] and d.first["status"] == "500" \
+        and _says(d.first, "java.io.IOException: Exception while contacting value generator ") \
+        and _says(d.second, f"{UNCHECKED}: java.lang.NullPointerException: No KeyVersion exists for key '")
+
+
+UNCHECKED = "org.apache.hadoop.thirdparty.com.google.common.util.concurrent.UncheckedExecutionException"
+
+
+def _says(side, beginning):
+    """The body is an IOException whose message begins so."""
+    try:
+        error = json.loads(side["body"])["RemoteException"]
+    except (KeyError, TypeError, ValueError):
+        return False
+    return error["javaClassName"] == "java.io.IOException" and error["message"].startswith(beginning)
+
+
 RULES = (
     Rule("bare line feed", "a line of the head or of a chunk ends in LF without CR", "served", "400, connection closed",
          "two programs that disagree about where a head ends can be made to see different requests (request smuggling)", _bare_lf),
     Rule("no WADL", "OPTIONS on a known path", "200 with a description of the resource in WADL", "200, nothing in the body",
          "clients probe with OPTIONS and look at the status and the cookie only", _wadl),
+    Rule("two hosts", "two `Host` headers", "served", "400, connection closed",
+         "RFC 9112 3.2 demands it; a proxy in front may have looked at the other one", _two_hosts),
+    Rule("chunked in HTTP/1.0", "`Transfer-Encoding` in a request of HTTP/1.0", "served", "400, connection closed",
+         "RFC 9112 6.1: its framing is faulty, as a proxy in front would see another end of it (request smuggling)", _chunked_in_http_1_0),
+    Rule("broken body", "chunks with a bad size or end, or a body that ends early",
+         "500 with `org.eclipse.jetty.io.EofException`, after the request has begun to run",
+         "400 and close; nothing is answered when the client has gone in the middle of a body",
+         "a request whose end is unclear is refused before anything runs (request smuggling)", _broken_body),
+    Rule("generate on a missing key", "`_eek?eek_op=generate` on a key that is not there, under a name that keys were generated for before",
+         "500, `Exception while contacting value generator`",
+         "500 of the same class, `… No KeyVersion exists for key 'k'`, as Java says for any other missing key",
+         "Java's words depend on what else was asked since its start; ours name the key", _generate_on_missing),
 )
 
 
@@ -46,9 +94,16 @@ def explain(disagreement):
     return None
 
 
+# Not a rule for one answer: the comparison asks a second time (differential.py), and demands that then both answer alike.
+MADE_AHEAD = Rule(
+    "made ahead", "`_eek?eek_op=generate` soon after the key was deleted, made again, or rolled",
+    "may hand out wrapped keys that it had made ahead under the deleted key, even when there is no such key any more",
+    "wraps under the key as it is now", "what Java hands out there can never be decrypted: its queue is not emptied by a delete", None)
+
+
 def table():
     rows = ["| request | Java KMS | Featherlock | why |", "|---|---|---|---|"]
-    return "\n".join(rows + [f"| {r.when} | {r.java} | {r.ours} | {r.why} |" for r in RULES])
+    return "\n".join(rows + [f"| {r.when} | {r.java} | {r.ours} | {r.why} |" for r in (*RULES, MADE_AHEAD)])
 
 
 def page_with_table(text):

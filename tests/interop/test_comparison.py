@@ -188,6 +188,17 @@ def test_a_deliberate_difference_allows_nothing_beside_itself():
     assert deliberate.explain(disagreement(wadl, ours)) is None
 
 
+def test_a_lost_key_is_no_deliberate_difference():
+    def refused(message):
+        return {"status": "500", "body": json.dumps({"RemoteException": {"message": message, "exception": "IOException",
+                                                                        "javaClassName": "java.io.IOException"}})}
+    java = refused("java.io.IOException: Exception while contacting value generator ")
+    ours = refused(deliberate.UNCHECKED + ": java.lang.NullPointerException: No KeyVersion exists for key 'k' ")
+    assert deliberate.explain(disagreement(java, ours, kind="generate")) == "generate on a missing key"
+    assert deliberate.explain(disagreement({"status": "200", "body": "[]"}, ours, kind="generate")) is None
+    assert deliberate.explain(disagreement(java, ours, kind="decrypt")) is None
+
+
 def test_the_audit_log_is_compared_less_its_times_and_counts(tmp_path):
     def log(name, *lines):
         (tmp_path / name).write_text("".join(f"2026-12-01 05:12:12,{i:03} {line}\n" for i, line in enumerate(lines)))

@@ -98,7 +98,7 @@ class Report:
         return [d for d in self.all if d.passing]
 
     def passing_are_few(self):
-        return len(self.passing()) <= 2 + self.requests // 1000
+        return len(self.passing()) <= 2 + self.requests // 500
 
     def groups(self, which):
         groups = collections.defaultdict(list)
