@@ -5,6 +5,7 @@
 enum {
     SIZE_FIRST, /* the first digit of a size */
     SIZE,
+    BLANK, /* after a size: some peers pad it */
     EXTENSION,
     SIZE_LF,
     DATA,
@@ -52,7 +53,11 @@ static enum fl_status on_size(struct http_chunked *c, uint8_t byte, struct http_
 {
     if (byte == '\r')
         return become(c, SIZE_LF);
-    return byte == ';' ? become(c, EXTENSION) : on_digit(c, byte, why);
+    if (byte == ' ' || byte == '\t')
+        return become(c, BLANK);
+    if (byte == ';')
+        return become(c, EXTENSION);
+    return c->state == SIZE ? on_digit(c, byte, why) : http_refuse_byte(why, byte);
 }
 
 static enum fl_status on_size_lf(struct http_chunked *c, size_t room, struct http_refusal *why)
@@ -85,11 +90,12 @@ static enum fl_status on_byte(struct http_chunked *c, uint8_t byte, size_t room,
 {
     bool is_lf = byte == '\n';
 
-    if ((c->state == EXTENSION || c->state >= LINE_FIRST) && ++c->extra > MAX_EXTRA)
+    if ((c->state == BLANK || c->state == EXTENSION || c->state >= LINE_FIRST) && ++c->extra > MAX_EXTRA)
         return http_refuse(why, 400, "Chunk extensions or trailers too large");
     switch (c->state) {
     case SIZE_FIRST: return on_digit(c, byte, why);
-    case SIZE: return on_size(c, byte, why);
+    case SIZE:
+    case BLANK: return on_size(c, byte, why);
     case EXTENSION: return on_ignored(c, byte, SIZE_LF, why);
     case SIZE_LF: return is_lf ? on_size_lf(c, room, why) : http_refuse_byte(why, byte);
     case DATA_CR: return byte == '\r' ? become(c, DATA_LF) : http_refuse_byte(why, byte);

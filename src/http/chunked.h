@@ -1,5 +1,5 @@
-/* http/chunked.h - the chunked coding (RFC 9112 7.1), strictly: CR LF only, hex digits only, bounded extensions and
- * trailers, which are read over.
+/* http/chunked.h - the chunked coding (RFC 9112 7.1), strictly: CR LF only, hex digits and perhaps blanks behind them,
+ * bounded extensions and trailers, which are read over.
  *
  * Owns: nothing. Thread: owner. Blocks: never.                                                                        */
 #ifndef HTTP_CHUNKED_H

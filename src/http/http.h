@@ -108,7 +108,7 @@ FL_CHECKED enum fl_status http_query_find(const struct http_request *r, const ch
 
 struct http_url { /* http://host:port/path?query, https://, or unix:/path/of/socket:/path?query */
     bool            secure;
-    bool            local;     /* host is the path of a Unix socket, without ':' in it */
+    bool            local; /* host is the path of a Unix socket, without ':' in it */
     char            host[256];
     uint16_t        port;
     struct fl_slice target; /* into the text that was parsed; "/" when empty */

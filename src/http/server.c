@@ -245,16 +245,22 @@ static void on_open(struct io_conn *c)
     set_deadline(h, s->limits.idle_ns);
 }
 
+/* In the next turn; or, when the peer has to read first, in on_drained, for which it has as long as an idle one. */
+static void go_on_later(struct http_conn *h)
+{
+    set_deadline(h, limits_of(h)->idle_ns);
+    if (io_conn_may_answer(h->io))
+        io_conn_again(h->io);
+}
+
 /* What the connection waits for now, and how long. */
 static void settle(struct http_conn *h, struct fl_buf *in, enum step step)
 {
     h->left = step == STEP_DONE && fl_buf_len(in) > 0;
     if (step == STEP_OVER)
         fl_buf_clear(in);
-    else if (h->left && io_conn_may_answer(h->io))
-        io_conn_again(h->io);
     else if (h->left)
-        set_deadline(h, limits_of(h)->idle_ns); /* for the peer to read what it was sent; on_drained goes on */
+        go_on_later(h);
     else if (h->x == NULL && !h->in_head)
         be_idle(h);
     else if (h->in_body && step == STEP_DONE)
