@@ -70,6 +70,7 @@ struct kms {
     struct auth_proxies            *proxies;
     struct auth_cookies            *cookies;
     struct audit                   *audit;
+    bool                            audit_failing;                  /* as last looked at by the main thread */
     struct tls_holder              *tls;                            /* NULL: no HTTPS */
     struct io_listener             *http_listener, *https_listener; /* NULL: none */
     struct kms_control             *control;                        /* NULL: no store, or no socket */

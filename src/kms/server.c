@@ -309,8 +309,23 @@ static void reload_certificate(struct kms *k, bool force)
         fl_info("kms", "certificate taken from %s", k->config.certificate_file);
 }
 
+/* Said once when it begins and once when it is over. */
+static void watch_audit(struct kms *k)
+{
+    struct fl_error err;
+    bool            failing = audit_health(k->audit, &err) != FL_OK;
+
+    if (failing && !k->audit_failing)
+        fl_err("kms", "the audit log can't be written: %s; requests are %s when its memory is full", err.text,
+               k->config.audit_full == 1 ? "served unrecorded" : "refused");
+    else if (!failing && k->audit_failing)
+        fl_info("kms", "the audit log is written again");
+    k->audit_failing = failing;
+}
+
 void kms_reload(struct kms *k, bool force)
 {
+    watch_audit(k);
     reload_acls(k, force);
     reload_certificate(k, force);
     auth_cookies_tick(k->cookies, fl_wall_ms());
