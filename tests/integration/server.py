@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPEN_ACLS = """<configuration>
@@ -102,6 +103,13 @@ class Server:
     def tail(self):
         self.kill()
         return "\n".join(self.log.rest()[-60:])
+
+    def wait_for_audit(self, text):
+        """The audit thread writes a moment after the answer."""
+        end = time.monotonic() + DEADLINE
+        while text not in self.audit.read_text():
+            assert time.monotonic() < end, f"no {text!r} in the audit log\n" + self.audit.read_text()
+            threading.Event().wait(0.005)
 
     def audit_lines(self):
         """Without their times."""
