@@ -30,22 +30,71 @@ struct io_conn {
 
 static struct io_reactor fake_reactor = { .now_ns = 1000 * FL_NS_PER_S, .wall_ms = INT64_C(1796100621000) };
 
-void io_conn_set_owner(struct io_conn *c, void *owner) { c->owner = owner; }
-void *io_conn_owner(const struct io_conn *c) { return c->owner; }
-struct io_reactor *io_conn_reactor(const struct io_conn *c) { return c->reactor; }
-struct fl_buf *io_conn_out(struct io_conn *c) { return &c->out; }
-bool io_conn_may_answer(const struct io_conn *c) { return fl_buf_len(&c->out) <= c->out_high_water; }
-void io_conn_hold(struct io_conn *c) { c->held = true; }
-void io_conn_again(struct io_conn *c) { c->again = true; }
-void io_conn_close_after_flush(struct io_conn *c) { c->closing = true; }
-void io_conn_abort(struct io_conn *c) { c->aborted = true; }
-void io_conn_set_deadline(struct io_conn *c, uint64_t at_ns) { c->deadline = at_ns; }
-bool io_conn_secure(const struct io_conn *c) { (void)c; return false; }
-struct io_listener *io_conn_listener(const struct io_conn *c) { return c->listener; }
-void *io_listener_owner(const struct io_listener *l) { return l->owner; }
-uint64_t io_now_ns(const struct io_reactor *r) { return r->now_ns; }
-int64_t io_now_wall_ms(const struct io_reactor *r) { return r->wall_ms; }
-bool io_reactor_draining(const struct io_reactor *r) { return r->draining; }
+void io_conn_set_owner(struct io_conn *c, void *owner)
+{
+    c->owner = owner;
+}
+void *io_conn_owner(const struct io_conn *c)
+{
+    return c->owner;
+}
+struct io_reactor *io_conn_reactor(const struct io_conn *c)
+{
+    return c->reactor;
+}
+struct fl_buf *io_conn_out(struct io_conn *c)
+{
+    return &c->out;
+}
+bool io_conn_may_answer(const struct io_conn *c)
+{
+    return fl_buf_len(&c->out) <= c->out_high_water;
+}
+void io_conn_hold(struct io_conn *c)
+{
+    c->held = true;
+}
+void io_conn_again(struct io_conn *c)
+{
+    c->again = true;
+}
+void io_conn_close_after_flush(struct io_conn *c)
+{
+    c->closing = true;
+}
+void io_conn_abort(struct io_conn *c)
+{
+    c->aborted = true;
+}
+void io_conn_set_deadline(struct io_conn *c, uint64_t at_ns)
+{
+    c->deadline = at_ns;
+}
+bool io_conn_secure(const struct io_conn *c)
+{
+    (void)c;
+    return false;
+}
+struct io_listener *io_conn_listener(const struct io_conn *c)
+{
+    return c->listener;
+}
+void *io_listener_owner(const struct io_listener *l)
+{
+    return l->owner;
+}
+uint64_t io_now_ns(const struct io_reactor *r)
+{
+    return r->now_ns;
+}
+int64_t io_now_wall_ms(const struct io_reactor *r)
+{
+    return r->wall_ms;
+}
+bool io_reactor_draining(const struct io_reactor *r)
+{
+    return r->draining;
+}
 
 void io_conn_resume(struct io_conn *c)
 {
@@ -65,15 +114,19 @@ struct io_handle io_conn_handle(const struct io_conn *c)
 struct io_conn *io_conn_find(struct io_reactor *r, struct io_handle h)
 {
     (void)r;
-    return fake_current != NULL && !fake_current->gone && fake_current->generation == h.generation ? fake_current : NULL;
+    return fake_current != NULL && !fake_current->gone && fake_current->generation == h.generation ? fake_current
+                                                                                                   : NULL;
 }
 
 FAKE void fake_open(struct io_conn *c, const struct io_protocol *protocol, struct io_listener *listener)
 {
     static uint32_t generation;
 
-    *c = (struct io_conn){ .reactor = &fake_reactor, .listener = listener, .protocol = protocol,
-                           .out_high_water = 256 * 1024, .generation = ++generation };
+    *c = (struct io_conn){ .reactor = &fake_reactor,
+                           .listener = listener,
+                           .protocol = protocol,
+                           .out_high_water = 256 * 1024,
+                           .generation = ++generation };
     fl_buf_init(&c->in, 256 * 1024);
     fl_buf_init(&c->out, 0);
     fake_current = c;

@@ -163,10 +163,15 @@ static void on_reply(struct http_client *c, const struct http_reply *r, const st
 static void begin(struct io_mail *m)
 {
     struct bench             *b = FL_CONTAINER(m, struct bench, mail);
-    struct sockaddr_in        to = { .sin_family = AF_INET, .sin_port = htons(io_listener_port(b->listener)),
+    struct sockaddr_in        to = { .sin_family = AF_INET,
+                                     .sin_port = htons(io_listener_port(b->listener)),
                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    struct http_client_config config = { .to = (struct sockaddr *)&to, .to_len = sizeof to, .timeout_ns = b->timeout_ns,
-                                         .body_limit = b->body_limit, .on_reply = on_reply, .owner = b };
+    struct http_client_config config = { .to = (struct sockaddr *)&to,
+                                         .to_len = sizeof to,
+                                         .timeout_ns = b->timeout_ns,
+                                         .body_limit = b->body_limit,
+                                         .on_reply = on_reply,
+                                         .owner = b };
 
     assert_int_equal(http_client_new(&b->client, io_reactors_at(b->reactors, 0), &config, NULL), FL_OK);
     send_one(b);
@@ -228,7 +233,8 @@ static void bodies_come_in_every_framing(void **state)
 
 static void a_head_answer_has_a_length_and_no_body(void **state)
 {
-    static const struct script scripts[] = { { .answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" }, { .answer = "HTTP/1.1 200 B\r\n\r\n" } };
+    static const struct script scripts[] = { { .answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" },
+                                             { .answer = "HTTP/1.1 200 B\r\n\r\n" } };
     struct bench               b = { .head_only = true, .request = "HEAD / HTTP/1.1\r\n\r\n" };
 
     (void)state;
@@ -238,17 +244,21 @@ static void a_head_answer_has_a_length_and_no_body(void **state)
 
 static void a_long_body_is_whole(void **state)
 {
-    static const struct script scripts[] = { { .answer = "HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\n\r\n", .filler = 3000000 }, { .answer = OK2 } };
-    struct bench               b = { 0 };
+    static const struct script scripts[] = {
+        { .answer = "HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\n\r\n", .filler = 3000000 }, { .answer = OK2 }
+    };
+    struct bench b = { 0 };
 
     (void)state;
-    assert_string_equal(PLAY(&b, scripts, 2), "200 OK [yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy] 3000000\n200 OK [ab] 2\n");
+    assert_string_equal(PLAY(&b, scripts, 2),
+                        "200 OK [yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy] 3000000\n200 OK [ab] 2\n");
 }
 
 static void a_body_above_the_limit_is_an_error(void **state)
 {
     static const char *const heads[] = { "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",
-                                         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n", "HTTP/1.1 200 OK\r\n\r\n" };
+                                         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n",
+                                         "HTTP/1.1 200 OK\r\n\r\n" };
 
     (void)state;
     for (size_t i = 0; i < FL_COUNT(heads); i++) {
@@ -285,11 +295,14 @@ static void a_kept_connection_that_dies_unanswered_is_tried_once_more(void **sta
 
 static void but_only_once(void **state)
 {
-    static const struct script scripts[] = { { .answer = OK2 }, { .answer = "", .close = true }, { .answer = "", .close = true } };
+    static const struct script scripts[] = { { .answer = OK2 },
+                                             { .answer = "", .close = true },
+                                             { .answer = "", .close = true } };
     struct bench               b = { 0 };
 
     (void)state;
-    assert_string_equal(PLAY(&b, scripts, 2), "200 OK [ab] 2\nclosed: 127.0.0.1 closed the connection without an answer\n");
+    assert_string_equal(PLAY(&b, scripts, 2),
+                        "200 OK [ab] 2\nclosed: 127.0.0.1 closed the connection without an answer\n");
 }
 
 static void and_never_for_a_post(void **state)
@@ -298,33 +311,40 @@ static void and_never_for_a_post(void **state)
     struct bench               b = { .request = "POST / HTTP/1.1\r\n\r\n" };
 
     (void)state;
-    assert_string_equal(PLAY(&b, scripts, 2), "200 OK [ab] 2\nclosed: 127.0.0.1 closed the connection without an answer\n");
+    assert_string_equal(PLAY(&b, scripts, 2),
+                        "200 OK [ab] 2\nclosed: 127.0.0.1 closed the connection without an answer\n");
     assert_int_equal(b.connections, 1);
 }
 
 static void an_answer_cut_short_is_an_error_that_says_so(void **state)
 {
-    static const char *const cut[] = { "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n" };
+    static const char *const cut[] = { "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
+                                       "HTTP/1.1 200 OK\r\nContent-Le",
+                                       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n" };
 
     (void)state;
     for (size_t i = 0; i < FL_COUNT(cut); i++) {
         struct script scripts[] = { { .answer = OK2 }, { .answer = cut[i], .close = true } };
         struct bench  b = { 0 };
 
-        assert_string_equal(PLAY(&b, scripts, 2), "200 OK [ab] 2\nclosed: 127.0.0.1 closed the connection in the middle of its answer\n");
+        assert_string_equal(PLAY(&b, scripts, 2),
+                            "200 OK [ab] 2\nclosed: 127.0.0.1 closed the connection in the middle of its answer\n");
     }
 }
 
 static void nonsense_is_an_error_and_the_next_request_goes_to_a_new_connection(void **state)
 {
-    static const struct script scripts[] = { { .answer = "220 smtp ready\r\n" }, { .answer = "HTTP/1.1 101 Switching\r\n\r\n" },
-                                             { .answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz" }, { .answer = OK2 } };
+    static const struct script scripts[] = { { .answer = "220 smtp ready\r\n" },
+                                             { .answer = "HTTP/1.1 101 Switching\r\n\r\n" },
+                                             { .answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz" },
+                                             { .answer = OK2 } };
     struct bench               b = { .send_in_callback = true };
 
     (void)state;
-    assert_string_equal(PLAY(&b, scripts, 4), "malformed: malformed answer: no HTTP/1.1 status in line '220 smtp ready'\n"
-                                              "malformed: answer 101 to a request that asked for no other protocol\n"
-                                              "malformed: malformed answer: Illegal character ALPHA='z' in a chunk\n200 OK [ab] 2\n");
+    assert_string_equal(PLAY(&b, scripts, 4),
+                        "malformed: malformed answer: no HTTP/1.1 status in line '220 smtp ready'\n"
+                        "malformed: answer 101 to a request that asked for no other protocol\n"
+                        "malformed: malformed answer: Illegal character ALPHA='z' in a chunk\n200 OK [ab] 2\n");
     assert_int_equal(b.connections, 4);
 }
 

@@ -5,9 +5,9 @@
 
 #include <cmocka.h>
 
-#include "http/http.h"
 #include "fake_http_io.c"
 #include "fake_malloc.c"
+#include "http/http.h"
 
 static struct http_ticket ticket;
 

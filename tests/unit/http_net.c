@@ -193,7 +193,8 @@ static void a_drain_ends_after_the_answer_in_flight(void **state)
 
 static int dial(const struct bench *b)
 {
-    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(io_listener_port(b->listener)),
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons(io_listener_port(b->listener)),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     int                fd = socket(AF_INET, SOCK_STREAM, 0);
 

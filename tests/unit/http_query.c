@@ -96,8 +96,24 @@ static const struct url good[] = {
 };
 
 static const char *const bad[] = {
-    "", "h", "ftp://h/", "http://", "http:///x", "http://h:0/", "http://h:65536/", "http://h:/", "http://h:x/", "http://h:+1/",
-    "http://[::1/", "http://[::1]9/", "http://[h]/", "http://u@h/", "http://h/a b", "http://h/\xc3\xbc", "http://h\r\n/", "http://h?x",
+    "",
+    "h",
+    "ftp://h/",
+    "http://",
+    "http:///x",
+    "http://h:0/",
+    "http://h:65536/",
+    "http://h:/",
+    "http://h:x/",
+    "http://h:+1/",
+    "http://[::1/",
+    "http://[::1]9/",
+    "http://[h]/",
+    "http://u@h/",
+    "http://h/a b",
+    "http://h/\xc3\xbc",
+    "http://h\r\n/",
+    "http://h?x",
     "http://h/\r\nX: y",
 };
 

@@ -38,8 +38,10 @@ static const struct row rows[] = {
     { "HTTP/1.1 20x\r\n\r\n", FL_MALFORMED, 0, NULL, 0, false, false, "100 to 599" },
     { "HTTP/1.1 200 OK\n\n", FL_MALFORMED, 0, NULL, 0, false, false, "LF without CR" },
     { LINE "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", FL_MALFORMED, 0, NULL, 0, false, false, "second length" },
-    { LINE "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", FL_MALFORMED, 0, NULL, 0, false, false, "second length" },
-    { LINE "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", FL_MALFORMED, 0, NULL, 0, false, false, "second length" },
+    { LINE "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", FL_MALFORMED, 0, NULL, 0, false, false,
+      "second length" },
+    { LINE "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", FL_MALFORMED, 0, NULL, 0, false, false,
+      "second length" },
     { LINE "Content-Length: x\r\n\r\n", FL_MALFORMED, 0, NULL, 0, false, false, "no number" },
     { LINE "Content-Length:\r\n\r\n", FL_MALFORMED, 0, NULL, 0, false, false, "no number" },
     { LINE "Transfer-Encoding: gzip\r\n\r\n", FL_MALFORMED, 0, NULL, 0, false, false, "coding other" },
@@ -61,7 +63,8 @@ static void check(const struct row *row, size_t step)
     for (size_t i = step; s == FL_WANT_READ && i <= len; i += step)
         s = http_reply_parse(fl_slice_of(row->bytes, i), &scanned, &head, headers, &err);
     if (s != row->result)
-        fail_msg("'%s' by %zu gives %s (%s), not %s", row->bytes, step, fl_status_name(s), err.text, fl_status_name(row->result));
+        fail_msg("'%s' by %zu gives %s (%s), not %s", row->bytes, step, fl_status_name(s), err.text,
+                 fl_status_name(row->result));
     if (s == FL_MALFORMED && strstr(err.text, row->complaint) == NULL)
         fail_msg("'%s' gives '%s', not '%s'", row->bytes, err.text, row->complaint);
     if (s != FL_OK)
@@ -90,7 +93,9 @@ static void headers_are_given_trimmed(void **state)
     size_t                 scanned = 0;
 
     (void)state;
-    assert_int_equal(http_reply_parse(FL_LIT(LINE "A:b\r\nLong-Name: \t c d \r\nE:\r\n\r\nbody"), &scanned, &head, headers, NULL), FL_OK);
+    assert_int_equal(
+        http_reply_parse(FL_LIT(LINE "A:b\r\nLong-Name: \t c d \r\nE:\r\n\r\nbody"), &scanned, &head, headers, NULL),
+        FL_OK);
     assert_int_equal(head.header_count, 3);
     assert_true(fl_slice_equal(headers[1].name, FL_LIT("Long-Name")));
     assert_true(fl_slice_equal(headers[1].value, FL_LIT("c d")));
@@ -108,7 +113,8 @@ static void a_head_without_end_is_refused(void **state)
     (void)state;
     memset(bytes, 'y', sizeof bytes);
     memcpy(bytes, LINE, sizeof LINE - 1);
-    assert_int_equal(http_reply_parse(fl_slice_of(bytes, sizeof bytes - 1), &scanned, &head, headers, &err), FL_WANT_READ);
+    assert_int_equal(http_reply_parse(fl_slice_of(bytes, sizeof bytes - 1), &scanned, &head, headers, &err),
+                     FL_WANT_READ);
     assert_int_equal(http_reply_parse(fl_slice_of(bytes, sizeof bytes), &scanned, &head, headers, &err), FL_MALFORMED);
 }
 

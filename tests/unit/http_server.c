@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "http/http.h"
 #include "fake_http_io.c"
+#include "http/http.h"
 
 /* ---- what every test has -------------------------------------------------------------------------------------------- */
 
@@ -79,8 +79,7 @@ struct row {
 };
 
 #define H "Host: h\r\n"
-#define OK_CLOSE(path, len)                                                                                            \
-    "HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: " len "\r\nConnection: close\r\n\r\n" path
+#define OK_CLOSE(path, len) "HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: " len "\r\nConnection: close\r\n\r\n" path
 #define OK(path, len) "HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: " len "\r\n\r\n" path
 #define REFUSED(status, reason) "HTTP/1.1 " status " " reason "\r\nDate: Tue, 01 Dec 2026 04:50:21 GMT\r\n"
 #define BAD(reason) REFUSED("400", reason)
@@ -103,7 +102,8 @@ static const struct row rows[] = {
     { "GET http://h:1/a?b HTTP/1.1\r\n" H "\r\n", OK("/a", "2"), "GET /a?b []\n", false },
     { "GET HTTPS://h?b HTTP/1.1\r\n" H "\r\n", OK("/", "1"), "GET /?b []\n", false },
     { "GET http:/// HTTP/1.1\r\n" H "\r\n", BAD("Bad Request"), "", true },
-    { "GET /\xc3\xbc\"<>{}|^`\\ HTTP/1.1\r\n" H "\r\n", OK("/\xc3\xbc\"<>{}|^`\\", "12"), "GET /\xc3\xbc\"<>{}|^`\\ []\n", false },
+    { "GET /\xc3\xbc\"<>{}|^`\\ HTTP/1.1\r\n" H "\r\n", OK("/\xc3\xbc\"<>{}|^`\\", "12"),
+      "GET /\xc3\xbc\"<>{}|^`\\ []\n", false },
     { "GET  /a  HTTP/1.1\r\n" H "\r\n", OK("/a", "2"), "GET /a []\n", false },
     { "\r\n\r\nGET /a HTTP/1.1\r\n" H "\r\n", OK("/a", "2"), "GET /a []\n", false },
     { " GET /a HTTP/1.1\r\n" H "\r\n", BAD("Illegal character SPACE=' '"), "", true },
@@ -162,8 +162,10 @@ static const struct row rows[] = {
     { POST "Content-Length: 99999999999999999999\r\n\r\n", BAD("Bad Request"), "", true },
     { POST "Content-Length: 9223372036854775808\r\n\r\n", BAD("Bad Request"), "", true },
     { POST "Content-Length: 9223372036854775807\r\n\r\n", REFUSED("413", "Payload Too Large"), "", true },
-    { POST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", BAD("Transfer-Encoding and Content-Length"), "", true },
-    { POST "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n", BAD("Transfer-Encoding and Content-Length"), "", true },
+    { POST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", BAD("Transfer-Encoding and Content-Length"), "",
+      true },
+    { POST "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n", BAD("Transfer-Encoding and Content-Length"), "",
+      true },
     /* chunks */
     { CHUNKED "0\r\n\r\n", OK("/p", "2"), "POST /p []\n", false },
     { CHUNKED "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", OK("/p", "2"), "POST /p [{}]\n", false },
@@ -173,11 +175,15 @@ static const struct row rows[] = {
     { POST "Transfer-Encoding: CHUNKED\r\n\r\n2\r\n{}\r\n0\r\n\r\n", OK("/p", "2"), "POST /p [{}]\n", false },
     { POST "Transfer-Encoding: chunked, gzip\r\n\r\n", BAD("Bad Transfer-Encoding, chunked not last"), "", true },
     { POST "Transfer-Encoding: gzip, chunked\r\n\r\n", BAD("Bad Transfer-Encoding, chunked not last"), "", true },
-    { POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", BAD("Bad Transfer-Encoding, chunked not last"), "", true },
+    { POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+      BAD("Bad Transfer-Encoding, chunked not last"), "", true },
     { POST "Transfer-Encoding: identity\r\n\r\n", BAD("Bad Transfer-Encoding, chunked not last"), "", true },
     { POST "Transfer-Encoding:\r\n\r\n", BAD("Bad Transfer-Encoding, chunked not last"), "", true },
-    { POST "Transfer-Encoding: \x0b" "chunked\r\n\r\n", BAD("Illegal character CNTL=0xb"), "", true },
-    { "POST /p HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", BAD("Transfer-Encoding in HTTP/1.0"), "", true },
+    { POST "Transfer-Encoding: \x0b"
+           "chunked\r\n\r\n",
+      BAD("Illegal character CNTL=0xb"), "", true },
+    { "POST /p HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", BAD("Transfer-Encoding in HTTP/1.0"), "",
+      true },
     { CHUNKED "zz\r\n", BAD("Illegal character ALPHA='z'"), "", true },
     { CHUNKED "0x2\r\n{}\r\n0\r\n\r\n", BAD("Illegal character ALPHA='x'"), "", true },
     { CHUNKED "\r\n", BAD("Illegal character CR=\\r"), "", true },
@@ -354,7 +360,8 @@ static void extensions_and_trailers_are_bounded(void **state)
 
 static void a_chunked_body_cut_anywhere_is_the_same(void **state)
 {
-    static const char wire[] = CHUNKED "3;e=1\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\nT: r\r\n\r\nGET /n HTTP/1.1\r\n" H "\r\n";
+    static const char wire[] =
+        CHUNKED "3;e=1\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\nT: r\r\n\r\nGET /n HTTP/1.1\r\n" H "\r\n";
 
     (void)state;
     for (size_t cut = 1; cut < sizeof wire - 1; cut++) {
@@ -628,7 +635,8 @@ static void a_parked_request_has_no_deadline(void **state)
 
 static void a_request_cut_short_by_its_sender_is_refused(void **state)
 {
-    static const char *const cut[] = { "GET /", "GET / HTTP/1.1\r\nHos", POST "Content-Length: 2\r\n\r\n{", CHUNKED "1\r\n" };
+    static const char *const cut[] = { "GET /", "GET / HTTP/1.1\r\nHos", POST "Content-Length: 2\r\n\r\n{",
+                                       CHUNKED "1\r\n" };
 
     (void)state;
     for (size_t i = 0; i < FL_COUNT(cut); i++) {

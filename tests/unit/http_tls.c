@@ -20,7 +20,9 @@ struct bench {
 static void start(struct bench *b)
 {
     struct io_config        config = { .reactors = 1, .workers = 1, .max_connections = 100 };
-    struct io_listen_config listen = { .bind = "127.0.0.1:0", .protocol = http_protocol(), .attach = tls_attach_server };
+    struct io_listen_config listen = { .bind = "127.0.0.1:0",
+                                       .protocol = http_protocol(),
+                                       .attach = tls_attach_server };
     struct tls_config       tls;
 
     tls_files_make(&b->files);
