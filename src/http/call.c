@@ -188,8 +188,10 @@ static bool same_place(const struct http_session *s, const struct http_url *url,
 static enum fl_status go_to(struct http_session *s, const struct http_url *url, uint64_t timeout_ns,
                             const struct tls_config *tls, struct fl_error *err)
 {
-    struct tls_config as_client = tls == NULL ? (struct tls_config){ 0 } : *tls; /* zero: the system's trust */
+    struct tls_config as_client = { 0 }; /* the system's trust */
 
+    if (tls != NULL)
+        as_client = *tls;
     if (s->client != NULL)
         FL_IGNORE(run(s, close_mail) != FL_OK); /* it never fails */
     s->place = *url;
@@ -276,9 +278,9 @@ enum fl_status http_call(struct http_session **session, const char *method, cons
     if (status == FL_OK && *session == NULL)
         status = new_session(session, err);
     s = *session;
-    if (status == FL_OK && !same_place(s, &where, timeout_ns))
-        status = go_to(s, &where, timeout_ns, tls, err);
-    if (status != FL_OK)
+    if (status != FL_OK || s == NULL)
+        return status;
+    if (!same_place(s, &where, timeout_ns) && (status = go_to(s, &where, timeout_ns, tls, err)) != FL_OK)
         return status;
     s->head_only = strcmp(method, "HEAD") == 0;
     s->err = (struct fl_error){ 0 };

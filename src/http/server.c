@@ -113,7 +113,7 @@ static enum step take_body(struct http_conn *h, struct fl_buf *in)
     x->body_bytes += had - bytes.len;
     switch (s) {
     case FL_OK: break;
-    case FL_WANT_READ: prolong(h); return STEP_WAIT;
+    case FL_WANT_READ: return STEP_WAIT;
     case FL_MALFORMED: return refuse(h, &why);
     default: return no_memory(h);
     }
@@ -184,7 +184,7 @@ static void skip_empty_lines(struct fl_buf *in)
 {
     struct fl_slice s = fl_buf_slice(in);
 
-    while (fl_slice_starts(s, FL_LIT("\r\n"))) {
+    while (s.len >= 2 && s.at[0] == '\r' && s.at[1] == '\n') {
         fl_buf_consume(in, 2);
         s = fl_buf_slice(in);
     }
@@ -261,10 +261,10 @@ static void settle(struct http_conn *h, struct fl_buf *in, enum step step)
         fl_buf_clear(in);
     else if (h->left)
         go_on_later(h);
+    else if (h->in_body)
+        prolong(h);
     else if (h->x == NULL && !h->in_head)
         be_idle(h);
-    else if (h->in_body && step == STEP_DONE)
-        prolong(h);
 }
 
 static void on_bytes(struct io_conn *c, struct fl_buf *in)
@@ -280,7 +280,7 @@ static void on_bytes(struct io_conn *c, struct fl_buf *in)
     share = limits_of(h)->requests_per_turn;
     h->in = in;
     while (step == STEP_DONE && fl_buf_len(in) > 0 && share > 0 && io_conn_may_answer(c)) {
-        share -= h->x == NULL;
+        share -= !h->in_body;
         step = h->in_body ? take_body(h, in) : take_head(h, in);
     }
     h->in = NULL;
