@@ -1,7 +1,6 @@
 /* From the properties of kms-acls.xml to a set of ACLs. */
 #include "auth/acl_inside.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 enum { MOST_WARNINGS = 100, ARENA_BLOCK = 4096, ARENA_LIMIT = 64 * 1024 * 1024 };
@@ -13,20 +12,19 @@ struct building {
     struct fl_error         *err;
 };
 
-/* A warning that finds no memory is given up: the ACLs themselves are what counts. */
-static void warn(struct building *b, const char *format, ...) FL_PRINTF(2, 3);
-static void warn(struct building *b, const char *format, ...)
+/* "property: 'name' sentence"; name may be empty. A warning that finds no memory is given up: the ACLs themselves are
+ * what counts. */
+static void warn(struct building *b, struct fl_slice property, struct fl_slice name, const char *sentence)
 {
     struct fl_strings *w = &b->set->warnings;
+    const char        *quote = name.len > 0 ? "'" : "";
     char               text[400];
     char             **at;
-    va_list            args;
 
     if (w->count >= MOST_WARNINGS)
         return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    snprintf(text, sizeof text, "%.*s: %s%.*s%s%s%s", FL_SLICE_ARGS(property), quote, FL_SLICE_ARGS(name), quote,
+             name.len > 0 ? " " : "", sentence);
     if (w->count == MOST_WARNINGS - 1)
         snprintf(text, sizeof text, "and more; the first %d warnings are shown", MOST_WARNINGS - 1);
     at = realloc(w->at, (w->count + 1) * sizeof *at);
@@ -44,23 +42,12 @@ static enum fl_status no_memory(struct building *b)
 
 /* ---- lists: "user1,user2 group1,group2" (7.2) -------------------------------------------------------------------- */
 
-static struct fl_slice java_trim(struct fl_slice s)
-{
-    while (s.len > 0 && s.at[0] <= ' ')
-        s = fl_slice_from(s, 1);
-    while (s.len > 0 && s.at[s.len - 1] <= ' ')
-        s.len--;
-    return s;
-}
-
 static void warn_of_name(struct building *b, struct fl_slice property, enum acl_kind kind, struct fl_slice name)
 {
     if (kind == ACL_USER && name.at[0] == '~')
-        warn(b, "%.*s: '%.*s' names a real user behind a proxy, which is not supported: it grants nothing",
-             FL_SLICE_ARGS(property), FL_SLICE_ARGS(name));
+        warn(b, property, name, "names a real user behind a proxy, which is not supported: it grants nothing");
     if (kind == ACL_GROUP && fl_slice_find(name, ' ') != SIZE_MAX)
-        warn(b, "%.*s: the group name '%.*s' contains a blank; groups are separated by commas", FL_SLICE_ARGS(property),
-             FL_SLICE_ARGS(name));
+        warn(b, property, name, "is a group name with a blank inside; groups are separated by commas");
 }
 
 /* Commas and line feeds separate names; blanks around them don't count, empty names neither. */
@@ -76,7 +63,7 @@ static enum fl_status add_names(struct building *b, struct acl_list *l, enum acl
 
         while (to < names.len && names.at[to] != ',' && names.at[to] != '\n')
             to++;
-        name = java_trim(fl_slice_of(names.at + from, to - from));
+        name = properties_trim(fl_slice_of(names.at + from, to - from));
         from = to + 1;
         if (name.len == 0)
             continue;
@@ -98,8 +85,8 @@ static enum fl_status build_list(struct building *b, struct fl_slice property, s
     struct acl_list *l = &b->set->lists[b->set->list_count++]; /* there is room for a list a property */
     enum fl_status   s;
 
-    *l = (struct acl_list){ .everybody = fl_slice_equal(java_trim(users), FL_LIT("*")) ||
-                                         fl_slice_equal(java_trim(groups), FL_LIT("*")) };
+    *l = (struct acl_list){ .everybody = fl_slice_equal(properties_trim(users), FL_LIT("*")) ||
+                                         fl_slice_equal(properties_trim(groups), FL_LIT("*")) };
     *out = l;
     if (l->everybody)
         return FL_OK;
@@ -121,8 +108,8 @@ static enum fl_status list_of(struct building *b, struct fl_slice property, cons
     if (s != FL_OK)
         return s;
     if (unresolved)
-        warn(b, "%.*s: a ${variable} that is neither a property of this file nor env.NAME stays as it stands",
-             FL_SLICE_ARGS(property));
+        warn(b, property, FL_LIT(""),
+             "a ${variable} that is neither a property of this file nor env.NAME stays as it stands");
     return build_list(b, property, fl_buf_slice(&b->value), out);
 }
 
@@ -160,21 +147,19 @@ static bool key_op_of(struct fl_slice word, enum acl_key_op *op)
     return false;
 }
 
-static enum fl_status key_map_for(struct building *b, struct fl_slice acl_name, struct acl_key **out)
+/* NULL without memory. */
+static struct acl_key *key_map_for(struct acl_set *s, struct fl_slice acl_name)
 {
-    struct acl_set *s = b->set;
+    struct fl_slice name;
     uint32_t        index;
 
-    if (!auth_strmap_get(&s->keys_by_name, 0, acl_name, &index)) {
-        struct fl_slice name = fl_arena_copy(&s->arena, acl_name);
-
-        index = (uint32_t)s->key_count;
-        if (name.at == NULL || !auth_strmap_put(&s->keys_by_name, 0, name, index))
-            return no_memory(b);
-        s->keys[s->key_count++] = (struct acl_key){ { NULL } }; /* there is room for a key a property */
-    }
-    *out = &s->keys[index];
-    return FL_OK;
+    if (auth_strmap_get(&s->keys_by_name, 0, acl_name, &index))
+        return &s->keys[index];
+    name = fl_arena_copy(&s->arena, acl_name);
+    if (name.at == NULL || !auth_strmap_put(&s->keys_by_name, 0, name, (uint32_t)s->key_count))
+        return NULL;
+    s->keys[s->key_count] = (struct acl_key){ { NULL } }; /* there is room for a key a property */
+    return &s->keys[s->key_count++];
 }
 
 /* "key.acl.<name>.<OP>"; the name may hold dots. */
@@ -182,27 +167,28 @@ static enum fl_status build_key(struct building *b, struct fl_slice property)
 {
     const size_t     prefix = sizeof "key.acl." - 1;
     size_t           dot = fl_slice_find_last(property, '.');
-    struct acl_key  *map = NULL;
+    struct acl_key  *map;
     struct acl_list *l = NULL;
     enum acl_key_op  op;
     enum fl_status   s;
 
     if (dot <= prefix) {
-        warn(b, "%.*s: no key name and operation after 'key.acl.'; ignored", FL_SLICE_ARGS(property));
+        warn(b, property, FL_LIT(""), "no key name and operation after 'key.acl.'; ignored");
         return FL_OK;
     }
     if (!key_op_of(fl_slice_from(property, dot + 1), &op)) {
-        warn(b, "%.*s: unknown operation, where ALL, READ, MANAGEMENT, GENERATE_EEK and DECRYPT_EEK are known; ignored",
-             FL_SLICE_ARGS(property));
+        warn(b, property, FL_LIT(""),
+             "unknown operation, where ALL, READ, MANAGEMENT, GENERATE_EEK and DECRYPT_EEK are known; ignored");
         return FL_OK;
     }
     s = list_of(b, property, NULL, &l);
     if (s != FL_OK || l == NULL)
         return s;
-    s = key_map_for(b, fl_slice_of(property.at + prefix, dot - prefix), &map);
-    if (s == FL_OK)
-        map->lists[op] = l;
-    return s;
+    map = key_map_for(b->set, fl_slice_of(property.at + prefix, dot - prefix));
+    if (map == NULL)
+        return no_memory(b);
+    map->lists[op] = l;
+    return FL_OK;
 }
 
 /* "default.key.acl.<OP>", "whitelist.key.acl.<OP>": not for ALL. */
@@ -213,8 +199,8 @@ static enum fl_status build_general(struct building *b, struct fl_slice property
     enum fl_status   s;
 
     if (!key_op_of(fl_slice_from(property, prefix), &op) || op == ACL_KEY_ALL) {
-        warn(b, "%.*s: unknown operation, where READ, MANAGEMENT, GENERATE_EEK and DECRYPT_EEK are known; ignored",
-             FL_SLICE_ARGS(property));
+        warn(b, property, FL_LIT(""),
+             "unknown operation, where READ, MANAGEMENT, GENERATE_EEK and DECRYPT_EEK are known; ignored");
         return FL_OK;
     }
     s = list_of(b, property, NULL, &l);
@@ -240,8 +226,8 @@ static enum fl_status build_property(struct building *b, const struct property *
     static const struct fl_slice whitelist = { (const uint8_t *)"whitelist.key.acl.", 18 };
 
     if (p->emptied)
-        warn(b, "%.*s: an empty value counts as no such property, as with Hadoop; write one blank for 'nobody'",
-             FL_SLICE_ARGS(p->name));
+        warn(b, p->name, FL_LIT(""),
+             "an empty value counts as no such property, as with Hadoop; write one blank for 'nobody'");
     if (p->value.at == NULL)
         return FL_OK;
     if (fl_slice_starts(p->name, FL_LIT("key.acl.")))
@@ -251,7 +237,7 @@ static enum fl_status build_property(struct building *b, const struct property *
     if (fl_slice_starts(p->name, whitelist))
         return build_general(b, p->name, whitelist.len, &b->set->whitelist);
     if (!is_operation(p->name, FL_LIT("hadoop.kms.acl.")) && !is_operation(p->name, FL_LIT("hadoop.kms.blacklist.")))
-        warn(b, "%.*s: no ACL has this name; ignored", FL_SLICE_ARGS(p->name));
+        warn(b, p->name, FL_LIT(""), "no ACL has this name; ignored");
     return FL_OK;
 }
 

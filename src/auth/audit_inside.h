@@ -24,12 +24,12 @@ struct audit_event {
 /* ---- ring: one producer, one consumer; owns its bytes ------------------------------------------------------------ */
 
 struct audit_ring {
-    uint8_t *data;
-    size_t   cap;                                   /* a power of two */
-    _Alignas(64) atomic_size_t head;                /* bytes ever put; written by the producer */
-    size_t               known_tail;                /* what the producer last saw of tail */
-    atomic_uint_fast64_t records, dropped, refused; /* written by the producer */
-    _Alignas(64) atomic_size_t tail;                /* bytes ever taken; written by the consumer */
+    _Alignas(64) atomic_size_t head; /* bytes ever put; the producer's, as what follows it */
+    size_t               known_tail; /* what the producer last saw of tail */
+    atomic_uint_fast64_t records, dropped, refused;
+    uint8_t             *data;       /* these two change no more */
+    size_t               cap;        /* a power of two */
+    _Alignas(64) atomic_size_t tail; /* bytes ever taken; the consumer's */
 };
 FL_CHECKED enum fl_status audit_ring_init(struct audit_ring *r, size_t bytes, struct fl_error *err);
 void                      audit_ring_done(struct audit_ring *r);

@@ -1,6 +1,7 @@
 /* The text of one audit line (7.6), as log4j's "%d{ISO8601} %m%n" writes it. */
 #include "auth/audit_inside.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -150,7 +151,6 @@ static char *put_bracket(char *p, const struct audit_event *e, const struct audi
     if (e->user.len > 0) {
         p = put_str(put_str(p, before), "user=");
         p = put_field(p, e->user, (e->cut & AUDIT_CUT_USER) != 0);
-        before = ", ";
     }
     if (counted != NULL) {
         p = put_number(put_str(p, ", accessCount="), counted->accesses);
@@ -168,6 +168,7 @@ bool audit_line_put(struct fl_buf *out, struct audit_stamp *stamp, int64_t wall_
 
     if (fl_buf_room(out) < most && fl_buf_reserve(out, most, NULL) != FL_OK)
         return false;
+    assert(out->data != NULL);
     p = (char *)fl_buf_tail(out);
     p = put_time(p, stamp, wall_ms);
     *p++ = ' ';

@@ -119,7 +119,7 @@ bool audit_ring_peek(struct audit_ring *r, struct audit_event *out)
     out->level2 = fl_slice_of(at, h->level2_len);
     out->key = fl_slice_of(at += h->level2_len, h->key_len);
     out->user = fl_slice_of(at += h->key_len, h->user_len);
-    out->text = fl_slice_of(at += h->user_len, h->text_len);
+    out->text = fl_slice_of(at + h->user_len, h->text_len);
     return true;
 }
 

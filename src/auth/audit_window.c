@@ -226,15 +226,17 @@ unsigned audit_windows_event(struct audit_windows *w, const struct audit_event *
 unsigned audit_windows_expire(struct audit_windows *w, uint64_t now_ns, int64_t now_wall_ms, size_t enough,
                               struct fl_buf *out, bool *more)
 {
-    unsigned lines = 0;
+    unsigned       lines = 0;
+    struct window *next;
 
     *more = false;
-    while (w->ring.next != &w->ring && w->ring.next->ends_ns <= now_ns) {
+    for (struct window *x = w->ring.next; x != &w->ring && x->ends_ns <= now_ns; x = next) {
         if (fl_buf_len(out) >= enough) {
             *more = true;
             break;
         }
-        lines += end_window(w, w->ring.next, now_ns, now_wall_ms, out);
+        next = x->next;
+        lines += end_window(w, x, now_ns, now_wall_ms, out);
     }
     return lines;
 }

@@ -1,6 +1,7 @@
 /* The text of the hadoop.auth cookie: finding, checking and writing it (3.4). */
 #include "auth/cookie_inside.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -222,6 +223,7 @@ static void to_header_bytes(struct fl_buf *b, size_t from)
     struct fl_slice rest = fl_slice_of(b->data + from, b->write - from);
     uint8_t        *to = b->data + from;
 
+    assert(b->data != NULL);
     while (rest.len > 0) {
         unsigned number;
         size_t   len = character_at(rest, &number);

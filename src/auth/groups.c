@@ -1,5 +1,6 @@
 #include "auth/groups_inside.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "auth/strmap.h"
@@ -77,6 +78,7 @@ static struct entry *new_entry(struct fl_slice user, struct fl_slice names, size
     const char  **name;
     char         *text;
 
+    assert((names.len == 0 || names.at != NULL) && (user.len == 0 || user.at != NULL));
     if (e == NULL)
         return NULL;
     name = (const char **)(e + 1);

@@ -1,5 +1,6 @@
 #include "auth/properties.h"
 
+#include <assert.h>
 #include <expat.h>
 #include <limits.h>
 #include <stdio.h>
@@ -147,8 +148,10 @@ static void XMLCALL on_text(void *arg, const char *text, int len)
         stop(r, FL_NO_MEMORY, "no memory for a value");
 }
 
-static struct fl_slice java_trim(struct fl_slice s)
+struct fl_slice properties_trim(struct fl_slice s)
 {
+    if (s.at == NULL)
+        return s;
     while (s.len > 0 && s.at[0] <= ' ')
         s = fl_slice_from(s, 1);
     while (s.len > 0 && s.at[s.len - 1] <= ' ')
@@ -159,13 +162,13 @@ static struct fl_slice java_trim(struct fl_slice s)
 static void XMLCALL on_end(void *arg, const char *qualified)
 {
     struct reading *r = arg;
-    struct fl_slice text = fl_buf_slice(&r->text);
+    struct fl_slice text = r->text.data == NULL ? FL_LIT("") : fl_buf_slice(&r->text);
     const char     *name = local_name(qualified);
 
     r->depth--;
     if (is(name, "name")) {
         if (text.len > 0)
-            r->now.name = keep(r, java_trim(text));
+            r->now.name = keep(r, properties_trim(text));
     } else if (is(name, "value")) {
         if (text.len > 0)
             r->now.value = keep(r, text);
@@ -301,6 +304,7 @@ static enum fl_status replace_one(const struct properties *p, struct fl_slice va
 
     if (!find_variable(value, &from, &to))
         return FL_NOT_FOUND;
+    assert(value.at != NULL);
     name = fl_slice_of(value.at + from + 2, to - from - 3);
     if (!(fl_slice_starts(name, FL_LIT("env.")) && from_environment(fl_slice_from(name, 4), &with)) &&
         !raw_value(p, name, &with)) {

@@ -38,4 +38,7 @@ FL_AUTO_DEFINE(properties);
 FL_CHECKED enum fl_status properties_get(const struct properties *p, struct fl_slice name, struct fl_buf *out,
                                          bool *unresolved, struct fl_error *err);
 
+/* As Java's String.trim(): without bytes up to the blank at both ends. */
+struct fl_slice properties_trim(struct fl_slice s);
+
 #endif

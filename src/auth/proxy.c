@@ -266,7 +266,7 @@ static enum fl_status parse_rule(struct parsing *g)
 enum fl_status proxies_new_with(struct auth_proxies **out, const struct fl_strings *rules, proxy_resolver resolve,
                                 struct fl_error *err)
 {
-    struct fl_error ignored;
+    struct fl_error ignored = { FL_OK, 0, "" };
     struct parsing  g = { .p = calloc(1, sizeof *g.p), .resolve = resolve, .err = err == NULL ? &ignored : err };
     size_t          count = rules == NULL ? 0 : rules->count;
     enum fl_status  s = FL_OK;
