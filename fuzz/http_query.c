@@ -49,7 +49,8 @@ static void parse_url(struct fl_slice text)
     struct http_url url;
 
     if (copy != NULL && http_url_parse(copy, &url, NULL) == FL_OK)
-        if (url.host[0] == '\0' || url.port == 0 || url.target.at[0] != '/' || strlen(url.host) >= sizeof url.host)
+        if (url.host[0] == '\0' || url.local == (url.port != 0) || url.target.at[0] != '/' ||
+            strlen(url.host) >= sizeof url.host)
             abort();
     free(copy);
 }

@@ -179,10 +179,16 @@ static enum fl_status new_session(struct http_session **out, struct fl_error *er
     return status;
 }
 
+/* Names are alike in any case, paths of sockets are not. */
+static bool same_host(const struct http_url *a, const struct http_url *b)
+{
+    return a->local == b->local && (a->local ? strcmp(a->host, b->host) : strcasecmp(a->host, b->host)) == 0;
+}
+
 static bool same_place(const struct http_session *s, const struct http_url *url, uint64_t timeout_ns)
 {
-    return s->client != NULL && s->place.secure == url->secure && s->place.local == url->local &&
-           s->place.port == url->port && strcasecmp(s->place.host, url->host) == 0 && s->timeout_ns == timeout_ns;
+    return s->client != NULL && s->place.secure == url->secure && s->place.port == url->port &&
+           same_host(&s->place, url) && s->timeout_ns == timeout_ns;
 }
 
 static enum fl_status go_to(struct http_session *s, const struct http_url *url, uint64_t timeout_ns,
@@ -236,6 +242,7 @@ static enum fl_status call_local(struct http_session *s)
     memcpy(at.sun_path, s->place.host, strlen(s->place.host));
     s->address = &only;
     status = run(s, send_mail);
+    s->address = NULL;
     if (status != FL_OK && !s->was_open)
         FL_IGNORE(run(s, close_mail) != FL_OK); /* it never fails */
     return status;

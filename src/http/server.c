@@ -184,7 +184,7 @@ static void skip_empty_lines(struct fl_buf *in)
 {
     struct fl_slice s = fl_buf_slice(in);
 
-    while (s.len >= 2 && s.at[0] == '\r' && s.at[1] == '\n') {
+    while (s.at != NULL && s.len >= 2 && s.at[0] == '\r' && s.at[1] == '\n') {
         fl_buf_consume(in, 2);
         s = fl_buf_slice(in);
     }

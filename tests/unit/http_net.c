@@ -155,6 +155,39 @@ static void a_session_goes_from_place_to_place(void **state)
     end(&b);
 }
 
+static void a_unix_socket_is_a_place_too(void **state)
+{
+    struct http_session    *s = NULL;
+    struct http_reply       r;
+    struct fl_error         err;
+    struct bench            b = { 0 };
+    struct io_config        config = { .reactors = 1, .workers = 1, .max_connections = 100 };
+    struct io_listen_config listen = { .protocol = http_protocol() };
+    char                    dir[] = "/tmp/http-net-XXXXXX", bind[64], url[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(bind, sizeof bind, "unix:%s/s", dir);
+    snprintf(url, sizeof url, "unix:%s/s:/path", dir);
+    assert_int_equal(http_service_new(&b.service, NULL, handler, &b, NULL), FL_OK);
+    assert_int_equal(io_reactors_new(&b.reactors, &config, NULL), FL_OK);
+    listen.owner = b.service;
+    listen.bind = bind;
+    assert_int_equal(io_listen(b.reactors, &listen, &b.listener, NULL), FL_OK);
+    assert_int_equal(io_reactors_start(b.reactors, NULL), FL_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(call(&s, url, "GET", "", FL_LIT(""), &r, NULL), FL_OK);
+        assert_true(fl_slice_equal(r.body, FL_LIT("/path")));
+        http_reply_done(&r);
+    }
+    snprintf(url, sizeof url, "unix:%s/S:/path", dir); /* not the same, and not there */
+    assert_int_equal(call(&s, url, "GET", "", FL_LIT(""), &r, &err), FL_SYSTEM);
+    assert_non_null(strstr(err.text, "/S"));
+    http_session_free(s);
+    end(&b);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void what_cannot_be_reached_is_named(void **state)
 {
     struct http_session *s = NULL;
@@ -267,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_session_keeps_its_connection),
         cmocka_unit_test(a_large_body_goes_and_comes),
         cmocka_unit_test(a_session_goes_from_place_to_place),
+        cmocka_unit_test(a_unix_socket_is_a_place_too),
         cmocka_unit_test(what_cannot_be_reached_is_named),
         cmocka_unit_test(a_drain_ends_after_the_answer_in_flight),
         cmocka_unit_test(requests_before_the_end_of_a_stream_are_answered),

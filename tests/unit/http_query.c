@@ -92,6 +92,7 @@ static const struct url good[] = {
     { "http://127.0.0.1:9600/kms/v1/keys?user.name=a", "127.0.0.1", 9600, false, "/kms/v1/keys?user.name=a" },
     { "https://[::1]:9601/", "::1", 9601, true, "/" },
     { "https://[fe80::1]/x#y", "fe80::1", 443, true, "/x" },
+    { "unix:/run/x.sock:/a?b:c", "/run/x.sock", 0, false, "/a?b:c" },
     { "http://h:65535/%20", "h", 65535, false, "/%20" },
 };
 
@@ -115,6 +116,12 @@ static const char *const bad[] = {
     "http://h\r\n/",
     "http://h?x",
     "http://h/\r\nX: y",
+    "unix:",
+    "unix:/x",
+    "unix:/x:",
+    "unix:/x:y",
+    "unix:x:/y",
+    "unix:/x:/a b",
 };
 
 static void urls_are_split(void **state)
