@@ -5,8 +5,8 @@
 
 enum {
     ARENA_BLOCK = 8 * 1024,
-    POOL_MAX = 256,        /* free exchanges that a reactor keeps */
-    BODY_KEPT = 64 * 1024, /* a pooled exchange keeps a body buffer up to this */
+    POOL_MAX = 64,         /* free exchanges that a reactor keeps */
+    BODY_KEPT = 16 * 1024, /* a pooled exchange keeps a body buffer up to this */
     ARENA_BASE = 16 << 20, /* what an arena may hold beside four times the largest body */
 };
 
