@@ -4,8 +4,7 @@
 usage: differential.py [--count N] [--seed N] [--json FILE] [--audit FILE_A FILE_B] URL_A URL_B
 
 URL_A is the Java KMS, the measure; URL_B is the one under test. Both want fresh stores, the ACLs and the proxy users of
-kit/settings.py. Exit status 0: nothing but deliberate differences (deliberate.py), and at most one request in 500
-that was answered alike when it was sent again; 1: disagreements, printed by kind."""
+kit/settings.py. Exit status 0: nothing but deliberate differences (deliberate.py); 1: disagreements, printed by kind."""
 import argparse
 import json
 import sys
@@ -81,6 +80,7 @@ class Comparison:
         self.report = report.Report()
         self.known = {m for group in bodies.MATERIALS.values() for m in group}
         self.number = 0
+        self.changed = set()            # keys deleted or rolled for which Java may still hold wrapped keys made ahead
 
     def step(self):
         self.number += 1
@@ -100,18 +100,27 @@ class Comparison:
             self._level(request, found)
             request.keep = () if request.kind == "generate" else request.keep
         if answers:
+            self._follow_changes(request, answers[0])
             learned = facts.learn(request, answers, [s.memory for s in self.servers])
             self.generator.learn(request, answers[0], learned)
 
     def _passes(self, request):
         """Whether both agree when asked again. The Java server makes wrapped keys ahead and keeps them over a delete of
         their key; such a one is gone once it is handed out (deliberate.MADE_AHEAD)."""
-        if request.kind != "generate":
+        if request.kind != "generate" or request.about not in self.changed:
             return False
         for server in self.servers:
             server.send(request)
         again = [self._normaliser(request, s).aspects(s.receive(request)) for s in self.servers]
         return again[0] == again[1] or deliberate.explain(report.Disagreement(self.number, request, "", *again)) is not None
+
+    def _follow_changes(self, request, answer):
+        if isinstance(answer, str) or answer.status != 200:
+            return
+        if request.kind in ("delete", "roll"):
+            self.changed.add(request.about)
+        elif request.kind == "generate" and answer.body.strip() not in (b"", b"[ ]", b"[]"):
+            self.changed.discard(request.about)
 
     def mark_audit(self):
         """Asks for a key whose name stands in the last line of the audit log, and gives that name."""
@@ -180,7 +189,7 @@ def main():
     if args.json:
         comparison.report.write_json(args.json)
     print(f"seed {args.seed}, {time.monotonic() - started:.0f} s: " + comparison.report.summary(("A", "B"), args.show))
-    alike = not comparison.report.unexplained() and comparison.report.passing_are_few()
+    alike = not comparison.report.unexplained()
     if args.audit:
         alike &= audits_agree(comparison, args.audit)
     return 0 if alike else 1

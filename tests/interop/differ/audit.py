@@ -12,7 +12,7 @@ from .normal import TEXTS
 TIME = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ")
 GROUPED = re.compile(r"^OK\[op=(GET_KEY_VERSION|GET_CURRENT_KEY|DECRYPT_EEK|GENERATE_EEK|REENCRYPT_EEK), ")
 COUNTS = re.compile(r", accessCount=\d+, interval=\d+ms\]")
-LIBRARY = re.compile(r"Exception:'(Unexpected |Unrecognized |Cannot deserialize |No content |Illegal |Invalid |Numeric value|Duplicate|"
+LIBRARY = re.compile(r"Exception:'(java\.lang\.ClassCastException: |Unexpected |Unrecognized |Cannot deserialize |No content |Illegal |Invalid |Numeric value|Duplicate|"
                      r"Leading|Non-standard|Unable to|class |Failed to parse|Incompatible|JSON|Can not|Current token).*'$")
 
 

@@ -97,9 +97,6 @@ class Report:
     def passing(self):
         return [d for d in self.all if d.passing]
 
-    def passing_are_few(self):
-        return len(self.passing()) <= 2 + self.requests // 500
-
     def groups(self, which):
         groups = collections.defaultdict(list)
         for d in which:
