@@ -180,7 +180,7 @@ static enum fl_status load_key(void *ctx, struct fl_slice at, struct fl_slice va
 static enum fl_status load_version(void *ctx, struct fl_slice at, struct fl_slice value, struct fl_error *err)
 {
     struct keys              *k = ctx;
-    struct key_version_record v;
+    struct key_version_record v = { .number = 0 };
     struct key_object        *o;
     uint8_t                   right[KEY_VERSION_KEY_MAX];
     enum fl_status            s = key_version_decode(value, &v, err);

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-enum { BUCKETS_AT_START = 64 };
+enum { BUCKETS_AT_START = 64, BUCKETS_AT_MOST = 1 << 22 };
 
 static int has_name(struct cds_lfht_node *node, const void *name)
 {
@@ -81,17 +81,30 @@ void key_table_leave(bool became)
         fl_rcu_unregister();
 }
 
+/* Waits for a change of the table's size that may be under way, which waits for every reader: so not as one. */
+static void destroy_table(struct keys *k)
+{
+    bool reader = rcu_read_ongoing();
+
+    if (reader)
+        fl_rcu_offline();
+    cds_lfht_destroy(k->table, NULL);
+    fl_rcu_barrier(); /* materials are wiped when this returns */
+    if (reader)
+        fl_rcu_online();
+}
+
 void keys_close(struct keys *k)
 {
+    bool became;
+
     if (k == NULL)
         return;
     if (k->table != NULL) {
-        bool became = key_table_enter();
+        became = key_table_enter();
         free_table(k);
         key_table_leave(became);
-        cds_lfht_destroy(k->table, NULL);
-        if (became)
-            fl_rcu_barrier(); /* materials are wiped when this returns */
+        destroy_table(k);
     }
     pthread_mutex_destroy(&k->order);
     free(k);
@@ -113,7 +126,9 @@ enum fl_status keys_open(struct keys **out, const struct keys_config *config, st
     k->store = config->store;
     if ((s = fl_random(&k->seed, sizeof k->seed, err)) != FL_OK)
         return s;
-    k->table = cds_lfht_new(BUCKETS_AT_START, BUCKETS_AT_START, 0, CDS_LFHT_AUTO_RESIZE, NULL);
+    /* Without accounting the table grows by the lengths of chains alone, to a hundred buckets a key. */
+    k->table = cds_lfht_new(BUCKETS_AT_START, BUCKETS_AT_START, BUCKETS_AT_MOST,
+                            CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL);
     if (k->table == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for the table of keys");
     if (k->store != NULL && (s = keys_load(k, err)) != FL_OK)
@@ -158,9 +173,9 @@ enum fl_status key_version_split(struct fl_slice version_name, struct fl_slice *
 
 const struct key *keys_find_version(struct keys *k, struct fl_slice version_name, uint32_t *version)
 {
-    struct fl_slice   name;
+    struct fl_slice   name = { NULL, 0 };
     const struct key *key;
-    uint32_t          number;
+    uint32_t          number = UINT32_MAX;
 
     if (key_version_split(version_name, &name, &number, NULL) != FL_OK)
         return NULL;
