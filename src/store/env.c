@@ -136,14 +136,10 @@ static int open_once(struct env *e, uint64_t map_bytes)
     return rc;
 }
 
-enum fl_status env_open(struct env *e, const char *dir, uint64_t map_bytes, struct fl_error *err)
+static enum fl_status open_fitting(struct env *e, uint64_t map_bytes, struct fl_error *err)
 {
     int rc = 0;
 
-    if (e->dir == NULL && (e->dir = strdup(dir)) == NULL)
-        return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a path");
-    if (map_bytes == 0)
-        map_bytes = MAP_DEFAULT;
     for (int i = 0; i < OPEN_TRIES; i++) {
         if ((rc = open_once(e, map_bytes)) == 0)
             return FL_OK;
@@ -157,6 +153,13 @@ enum fl_status env_open(struct env *e, const char *dir, uint64_t map_bytes, stru
     return env_fail(err, e, rc, "opening the store");
 }
 
+enum fl_status env_open(struct env *e, const char *dir, uint64_t map_bytes, struct fl_error *err)
+{
+    if ((e->dir = strdup(dir)) == NULL)
+        return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a path");
+    return open_fitting(e, map_bytes == 0 ? MAP_DEFAULT : map_bytes, err);
+}
+
 /* Growing in place would leave LMDB with pointers into nothing when the larger map is refused. Opening anew costs
  * little and ends well both ways: nothing but the file is needed, for all readers' data lies in the tables. */
 enum fl_status env_grow(struct env *e, struct fl_error *err)
@@ -166,7 +169,7 @@ enum fl_status env_grow(struct env *e, struct fl_error *err)
     env_close(e);
     if (open_once(e, before * 2) == 0)
         return FL_OK;
-    if (env_open(e, e->dir, before, err) != FL_OK)
+    if (open_fitting(e, before, err) != FL_OK)
         return fl_fail_in(err, "after a refused attempt to make the store's map larger");
     return fl_fail(err, FL_SYSTEM, 0,
                    "the store's map of %llu bytes is full, and the system refuses a larger one: raise the limit on "
@@ -177,7 +180,7 @@ enum fl_status env_grow(struct env *e, struct fl_error *err)
 enum fl_status env_reopen(struct env *e, struct fl_error *err)
 {
     env_close(e);
-    return env_open(e, e->dir, e->map_bytes, err);
+    return open_fitting(e, e->map_bytes, err);
 }
 
 uint64_t env_used_bytes(const struct env *e)

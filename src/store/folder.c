@@ -37,13 +37,16 @@ enum fl_status folder_sync(const char *dir, struct fl_error *err)
 
 static enum fl_status make_missing(const char *dir, struct fl_error *err)
 {
-    FL_AUTO_MEM char *above = NULL;
+    char          *above;
+    enum fl_status s;
 
     if (mkdir(dir, 0700) != 0)
         return errno == EEXIST ? FL_OK : fl_fail(err, FL_SYSTEM, errno, "cannot make the data folder %s", dir);
     if ((above = folder_of(dir)) == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a path");
-    return folder_sync(above, err);
+    s = folder_sync(above, err);
+    free(above);
+    return s;
 }
 
 static enum fl_status check_mode(const char *dir, struct fl_error *err)
@@ -70,12 +73,23 @@ static enum fl_status refuse_second(const char *dir, int fd, struct fl_error *er
                    dir, pid[0] == '\0' ? "(unknown)" : pid);
 }
 
+static enum fl_status lock_open_file(const char *dir, int fd, struct fl_error *err)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? refuse_second(dir, fd, err)
+                                    : fl_fail(err, FL_SYSTEM, errno, "cannot lock the data folder %s", dir);
+    /* For people only: the lock itself is the kernel's, so a full disk must not keep the server from starting. */
+    if (ftruncate(fd, 0) == 0)
+        dprintf(fd, "%d\n", (int)getpid());
+    return FL_OK;
+}
+
 /* The file stays when the lock is given up: removing it would let two processes lock two files of one name. */
 enum fl_status folder_take(const char *dir, int *lock, struct fl_error *err)
 {
     FL_AUTO_MEM char *path = folder_join(dir, "lock");
-    FL_AUTO_FD        fd = -1;
     enum fl_status    s;
+    int               fd;
 
     if (path == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a path");
@@ -84,13 +98,9 @@ enum fl_status folder_take(const char *dir, int *lock, struct fl_error *err)
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return fl_fail(err, FL_SYSTEM, errno, "cannot open %s: the data folder must be writable", path);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return errno == EWOULDBLOCK ? refuse_second(dir, fd, err)
-                                    : fl_fail(err, FL_SYSTEM, errno, "cannot lock %s", path);
-    /* For people only: the lock itself is the kernel's, so a full disk must not keep the server from starting. */
-    if (ftruncate(fd, 0) == 0)
-        dprintf(fd, "%d\n", (int)getpid());
-    *lock = fd;
-    fd = -1;
-    return FL_OK;
+    if ((s = lock_open_file(dir, fd, err)) == FL_OK)
+        *lock = fd;
+    else
+        close(fd);
+    return s;
 }

@@ -7,6 +7,7 @@
 #ifndef STORE_INSIDE_H
 #define STORE_INSIDE_H
 
+#include "base/rcu.h"
 #include "base/secret.h"
 #include "store/store.h"
 
@@ -139,6 +140,22 @@ struct store {
     unsigned           may_commit; /* with hold */
     struct store_stats stats;      /* but for waiting */
 };
+/* A caller that waits for the store's thread may be a reader: offline meanwhile, so that it holds up nobody. */
+static inline bool reader_waits(void)
+{
+    bool reader = rcu_read_ongoing();
+
+    if (reader)
+        fl_rcu_offline();
+    return reader;
+}
+
+static inline void reader_goes_on(bool reader)
+{
+    if (reader)
+        fl_rcu_online();
+}
+
 void                     *writer_main(void *store);
 FL_CHECKED enum fl_status writer_do(struct store *s, struct task *t,
                                     struct fl_error *err); /* any thread but the store's */

@@ -39,23 +39,46 @@ static bool set_key(struct seal *s)
     return set;
 }
 
+static enum fl_status derive_key(struct fl_secret *key, struct fl_slice passphrase, const struct scrypt_params *p,
+                                 const uint8_t salt[SCRYPT_SALT], struct fl_error *err)
+{
+    uint64_t memory = (uint64_t)128 * p->r * (p->n + p->p + 2);
+
+    /* Its block is so large that malloc maps it, and unmaps it at the end. */
+    if (EVP_PBE_scrypt((const char *)passphrase.at, passphrase.len, salt, SCRYPT_SALT, p->n, p->r, p->p, memory,
+                       fl_secret_bytes(key), KEY_BYTES) != 1)
+        return fl_fail(err, FL_NO_MEMORY, 0, "scrypt (N=%u, r=%u, p=%u) failed: it needs %llu KiB of memory", p->n,
+                       p->r, p->p, (unsigned long long)memory / 1024);
+    return FL_OK;
+}
+
+static enum fl_status fill_seal(struct seal *s, struct fl_slice passphrase, const struct scrypt_params *params,
+                                const uint8_t salt[SCRYPT_SALT], struct fl_error *err)
+{
+    enum fl_status status;
+
+    if ((s->key = fl_secret_new(KEY_BYTES)) == NULL)
+        return fl_fail(err, FL_NO_MEMORY, 0, "no memory for the store's key");
+    if ((status = derive_key(s->key, passphrase, params, salt, err)) != FL_OK)
+        return status;
+    if (!set_key(s))
+        return fl_fail(err, FL_NO_MEMORY, 0, "no memory for AES-256-GCM, or libcrypto does not offer it");
+    return FL_OK;
+}
+
 enum fl_status seal_new(struct seal **out, struct fl_slice passphrase, const struct scrypt_params *params,
                         const uint8_t salt[SCRYPT_SALT], struct fl_error *err)
 {
-    FL_AUTO(seal) s = calloc(1, sizeof *s);
-    uint64_t memory = (uint64_t)128 * params->r * (params->n + params->p + 2);
+    struct seal   *s = calloc(1, sizeof *s);
+    enum fl_status status;
 
-    if (s == NULL || (s->key = fl_secret_new(KEY_BYTES)) == NULL)
+    if (s == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for the store's key");
-    /* Its block is so large that malloc maps it, and unmaps it at the end. */
-    if (EVP_PBE_scrypt((const char *)passphrase.at, passphrase.len, salt, SCRYPT_SALT, params->n, params->r, params->p,
-                       memory, fl_secret_bytes(s->key), KEY_BYTES) != 1)
-        return fl_fail(err, FL_NO_MEMORY, 0, "scrypt (N=%u, r=%u, p=%u) failed: it needs %llu KiB of memory", params->n,
-                       params->r, params->p, (unsigned long long)memory / 1024);
-    if (!set_key(s))
-        return fl_fail(err, FL_NO_MEMORY, 0, "no memory for AES-256-GCM, or libcrypto does not offer it");
-    *out = FL_TAKE(s);
-    return FL_OK;
+    if ((status = fill_seal(s, passphrase, params, salt, err)) == FL_OK)
+        *out = s;
+    else
+        seal_free(s);
+    return status;
 }
 
 static bool feed(EVP_CIPHER_CTX *c, uint8_t *out, struct fl_slice in, int *made)

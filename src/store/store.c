@@ -4,18 +4,25 @@
 #include <signal.h>
 #include <unistd.h>
 
+static void stop_writer(struct store *s)
+{
+    bool reader = reader_waits();
+
+    pthread_mutex_lock(&s->lock);
+    s->closing = true;
+    pthread_cond_signal(&s->work);
+    pthread_cond_broadcast(&s->released);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->writer, NULL);
+    reader_goes_on(reader);
+}
+
 void store_close(struct store *s)
 {
     if (s == NULL)
         return;
-    if (s->running) {
-        pthread_mutex_lock(&s->lock);
-        s->closing = true;
-        pthread_cond_signal(&s->work);
-        pthread_cond_broadcast(&s->released);
-        pthread_mutex_unlock(&s->lock);
-        pthread_join(s->writer, NULL);
-    }
+    if (s->running)
+        stop_writer(s);
     env_close(&s->env);
     free(s->env.dir);
     seal_free(s->seal);

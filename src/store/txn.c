@@ -130,6 +130,8 @@ enum fl_status store_delete(struct store_txn *t, enum store_table table, struct 
 /* ---- scanning
  * -------------------------------------------------------------------------------------------------------------- */
 
+enum { QUIESCENT_EACH = 256 };
+
 struct scan {
     struct task      task;
     enum store_table table;
@@ -168,8 +170,13 @@ static enum fl_status scan_records(struct store *s, struct scan *scan, MDB_curso
     enum fl_status status = FL_OK;
     int            rc = 0;
 
-    while (status == FL_OK && (rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT)) == 0)
+    for (unsigned n = 1; status == FL_OK && (rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT)) == 0; n++) {
         status = give_one(s, scan, k, v, err);
+        if (n % QUIESCENT_EACH == 0) { /* a table that is being filled waits for this to grow */
+            fl_rcu_offline();
+            fl_rcu_online();
+        }
+    }
     if (rc != 0 && rc != MDB_NOTFOUND)
         return env_fail(err, &s->env, rc, "reading records");
     return status;

@@ -1,4 +1,3 @@
-#include "base/rcu.h"
 #include "store/inside.h"
 
 /* Not one of LMDB's codes: a job wrote and then refused, against its contract. Its writes must not stay. */
@@ -194,6 +193,8 @@ void *writer_main(void *store)
 
 enum fl_status writer_do(struct store *s, struct task *t, struct fl_error *err)
 {
+    bool reader;
+
     pthread_mutex_lock(&s->lock);
     if (s->closing) {
         pthread_mutex_unlock(&s->lock);
@@ -202,9 +203,11 @@ enum fl_status writer_do(struct store *s, struct task *t, struct fl_error *err)
     t->next = s->tasks;
     s->tasks = t;
     pthread_cond_signal(&s->work);
+    reader = reader_waits();
     while (!t->over)
         pthread_cond_wait(&s->task_over, &s->lock);
     pthread_mutex_unlock(&s->lock);
+    reader_goes_on(reader);
     if (t->status != FL_OK && err != NULL)
         *err = t->err;
     return t->status;
