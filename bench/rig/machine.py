@@ -30,6 +30,7 @@ def facts():
         "cpu": f"{len(CORES)} x {_cpu_model()}",
         "kernel": os.uname().release,
         "congestion control": pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip(),
+        "scheduling": "real time, round robin" if os.sched_getscheduler(0) == os.SCHED_RR else "ordinary",
         "load before": " ".join(f"{x:.1f}" for x in os.getloadavg()),
         "featherlock": _first_line(servers.binary(), "version"),
         "nginx": _first_line("/usr/sbin/nginx", "-v"),

@@ -36,16 +36,17 @@ def certificate(folder):
 
 
 class Featherlock:
-    """Ours. `folder` is its own; a store already in it is used on. The audit log is always on."""
+    """Ours. `folder` is its own; a store already in it is used on."""
 
     name = "featherlock"
 
-    def __init__(self, folder, store="lmdb", cores=machine.ALL_CORES, reactors=None, tls=None, flags=()):
+    def __init__(self, folder, store="lmdb", cores=machine.ALL_CORES, reactors=None, tls=None, audit=True):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         argv = [binary(), "kms", "--http_bind=127.0.0.1:0", f"--data_dir={self.folder}/data", f"--key_store={store}",
-                f"--token_store={store}", "--authentication=simple", f"--kms_acls={ACLS}",
-                f"--audit_file={self.folder}/kms-audit.log", *flags]
+                f"--token_store={store}", "--authentication=simple", f"--kms_acls={ACLS}"]
+        if audit:
+            argv.append(f"--audit_file={self.folder}/kms-audit.log")
         if reactors is not None:
             argv.append(f"--reactors={reactors}")
         if tls is not None:

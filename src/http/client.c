@@ -433,7 +433,7 @@ enum fl_status http_client_send(struct http_client *c, struct fl_slice request, 
         return fl_fail(err, FL_BUSY, 0, "a request is under way on this connection");
     forget_last(c);
     c->head_only = head_only;
-    c->may_retry = c->open && c->reused && is_idempotent(request);
+    c->may_retry = c->open && c->reused && !c->config.no_retry && is_idempotent(request);
     if ((!c->open || c->may_retry) && !fl_buf_put_slice(&c->request, request))
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a request of %zu bytes", request.len);
     if (c->io == NULL && (s = dial(c, err)) != FL_OK)

@@ -134,6 +134,7 @@ struct http_client_config {
     void                  *attach_arg;
     uint64_t               timeout_ns; /* connect; and each answer */
     size_t                 body_limit; /* 0: 32 MiB */
+    bool                   no_retry;   /* else a GET on a kept connection that dies unanswered is sent once more */
     /* reply NULL: it failed, err says how; the next send connects again. */
     void (*on_reply)(struct http_client *c, const struct http_reply *reply, const struct fl_error *err, void *owner);
     void *owner;

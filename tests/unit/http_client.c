@@ -35,7 +35,7 @@ struct bench {
 
     /* What the client is to do. */
     const char *request;
-    bool        head_only, send_in_callback, free_in_callback;
+    bool        head_only, send_in_callback, free_in_callback, no_retry;
     unsigned    sends, answers;
     size_t      body_limit;
     uint64_t    timeout_ns;
@@ -170,6 +170,7 @@ static void begin(struct io_mail *m)
                                          .to_len = sizeof to,
                                          .timeout_ns = b->timeout_ns,
                                          .body_limit = b->body_limit,
+                                         .no_retry = b->no_retry,
                                          .on_reply = on_reply,
                                          .owner = b };
 
@@ -316,6 +317,17 @@ static void and_never_for_a_post(void **state)
     assert_int_equal(b.connections, 1);
 }
 
+static void nor_for_those_who_count_requests(void **state)
+{
+    static const struct script scripts[] = { { .answer = OK2 }, { .answer = "", .close = true } };
+    struct bench               b = { .no_retry = true };
+
+    (void)state;
+    assert_string_equal(PLAY(&b, scripts, 2),
+                        "200 OK [ab] 2\nclosed: 127.0.0.1 closed the connection without an answer\n");
+    assert_int_equal(b.connections, 1);
+}
+
 static void an_answer_cut_short_is_an_error_that_says_so(void **state)
 {
     static const char *const cut[] = { "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
@@ -388,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_kept_connection_that_dies_unanswered_is_tried_once_more),
         cmocka_unit_test(but_only_once),
         cmocka_unit_test(and_never_for_a_post),
+        cmocka_unit_test(nor_for_those_who_count_requests),
         cmocka_unit_test(an_answer_cut_short_is_an_error_that_says_so),
         cmocka_unit_test(nonsense_is_an_error_and_the_next_request_goes_to_a_new_connection),
         cmocka_unit_test(what_nobody_asked_for_ends_the_connection),
