@@ -43,7 +43,8 @@ static void make_contexts(void)
     need(f != NULL);
     write_identity(f);
     fclose(f);
-    need(tls_context_new(&contexts[0], &server, NULL) == FL_OK && tls_context_new(&contexts[1], &client, NULL) == FL_OK);
+    need(tls_context_new(&contexts[0], &server, NULL) == FL_OK &&
+         tls_context_new(&contexts[1], &client, NULL) == FL_OK);
     unlink(path);
 }
 

@@ -8,7 +8,8 @@
 static enum fl_status refuse(struct fl_error *err, const char *bind)
 {
     return fl_fail(err, FL_USAGE, 0,
-                   "bad address '%s': wanted is 127.0.0.1:9600, [::1]:9600 or unix:/path (a number, no host name)", bind);
+                   "bad address '%s': wanted is 127.0.0.1:9600, [::1]:9600 or unix:/path (a number, no host name)",
+                   bind);
 }
 
 static enum fl_status parse_unix(struct io_address *a, const char *bind, struct fl_error *err)
@@ -19,8 +20,8 @@ static enum fl_status parse_unix(struct io_address *a, const char *bind, struct 
     a->path = bind + strlen("unix:");
     len = strlen(a->path);
     if (len == 0 || len >= sizeof un->sun_path)
-        return fl_fail(err, FL_USAGE, 0, "bad address '%s': the path has %zu bytes, where 1 to %zu are allowed", bind, len,
-                       sizeof un->sun_path - 1);
+        return fl_fail(err, FL_USAGE, 0, "bad address '%s': the path has %zu bytes, where 1 to %zu are allowed", bind,
+                       len, sizeof un->sun_path - 1);
     un->sun_family = AF_UNIX;
     memcpy(un->sun_path, a->path, len + 1);
     a->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);

@@ -101,8 +101,7 @@ void io_conn_set_peer(struct io_conn *c, const struct sockaddr *at)
         memcpy(&c->peer.at.v6, at, sizeof c->peer.at.v6);
         inet_ntop(AF_INET6, &c->peer.at.v6.sin6_addr, c->peer.text, sizeof c->peer.text);
         break;
-    default:
-        memcpy(c->peer.text, "unix", sizeof "unix");
+    default: memcpy(c->peer.text, "unix", sizeof "unix");
     }
 }
 

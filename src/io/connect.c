@@ -54,7 +54,7 @@ enum fl_status io_connect(struct io_reactor *r, const struct io_connect_config *
         return fl_fail(err, FL_SYSTEM, errno, "connecting to %s", text);
     if ((c = io_conn_new(r, fd, config->protocol)) == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a connection to %s", text);
-    fd = -1;
+    io_take_fd(&fd); /* the connection's now */
     io_conn_set_peer(c, config->to);
     c->outgoing = true;
     c->owner = config->owner;

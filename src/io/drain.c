@@ -32,7 +32,7 @@ void io_drain_begin(struct io_reactor *r)
     struct io_conn *c;
 
     atomic_store_explicit(&r->draining, true, memory_order_relaxed);
-    LIST_FOREACH(c, &r->all, all_link) {
+    for (c = LIST_FIRST(&r->all); c != NULL; c = LIST_NEXT(c, all_link)) {
         c->again_drain = true;
         io_conn_queue_again(c);
     }
@@ -57,7 +57,7 @@ static void tell_the_rest(struct ev_loop *loop, ev_timer *w, int events)
 
     (void)loop;
     (void)events;
-    LIST_FOREACH(c, &r->all, all_link)
+    for (c = LIST_FIRST(&r->all); c != NULL; c = LIST_NEXT(c, all_link))
         io_drain_tell(c);
 }
 
@@ -69,7 +69,7 @@ static void grace_passed(struct ev_loop *loop, ev_timer *w, int events)
     (void)loop;
     (void)events;
     r->grace_over = true; /* io_connect refuses from now on */
-    LIST_FOREACH(c, &r->all, all_link)
+    for (c = LIST_FIRST(&r->all); c != NULL; c = LIST_NEXT(c, all_link))
         io_conn_kill(c, IO_CLOSE_DRAIN, NULL);
 }
 

@@ -226,9 +226,8 @@ static void say_goodbye(struct io_conn *c)
 
 static void send_out(struct io_conn *c)
 {
-    static const struct fl_error overflow = {
-        .status = FL_NO_MEMORY, .text = "output dropped: past its limit, or no memory"
-    };
+    static const struct fl_error overflow = { .status = FL_NO_MEMORY,
+                                              .text = "output dropped: past its limit, or no memory" };
 
     if (c->out.failed) {
         io_conn_kill(c, IO_CLOSE_ERROR, &overflow);

@@ -21,12 +21,12 @@ enum {
     IO_HOOKS_MAX = 16,
     IO_WORK_WAITING_MAX = 10000,
 };
-#define IO_TICK_NS (FL_NS_PER_S / 16)            /* grain of deadlines */
-#define IO_LINGER_NS (2 * FL_NS_PER_S)           /* reading off after the last answer */
-#define IO_FLUSH_NS (30 * FL_NS_PER_S)           /* no progress while flushing before a close */
-#define IO_ACCEPT_RETRY_NS (100 * FL_NS_PER_MS)  /* out of descriptors */
-#define IO_DRAIN_FIRST_NS FL_NS_PER_S            /* a connection that came during the drain may still speak */
-#define IO_OUT_EXTRA ((size_t)64 << 20)          /* beyond the high-water mark */
+#define IO_TICK_NS (FL_NS_PER_S / 16)           /* grain of deadlines */
+#define IO_LINGER_NS (2 * FL_NS_PER_S)          /* reading off after the last answer */
+#define IO_FLUSH_NS (30 * FL_NS_PER_S)          /* no progress while flushing before a close */
+#define IO_ACCEPT_RETRY_NS (100 * FL_NS_PER_MS) /* out of descriptors */
+#define IO_DRAIN_FIRST_NS FL_NS_PER_S           /* a connection that came during the drain may still speak */
+#define IO_OUT_EXTRA ((size_t)64 << 20)         /* beyond the high-water mark */
 
 enum io_conn_state { IO_CONNECTING, IO_HANDSHAKE, IO_OPEN, IO_LINGER };
 
@@ -44,15 +44,15 @@ struct io_conn {
 
     /* What holds now. */
     bool outgoing;
-    bool held;       /* io_conn_hold */
-    bool above;      /* output went over the high-water mark and has not drained */
-    bool eof;        /* the peer ended its side */
+    bool held;  /* io_conn_hold */
+    bool above; /* output went over the high-water mark and has not drained */
+    bool eof;   /* the peer ended its side */
     bool eof_told;
-    bool closing;    /* close once flushed */
-    bool dying;      /* to be destroyed when settled */
-    bool stuck;      /* the socket takes no more: the write watcher is armed */
+    bool closing; /* close once flushed */
+    bool dying;   /* to be destroyed when settled */
+    bool stuck;   /* the socket takes no more: the write watcher is armed */
     bool drain_told;
-    bool late;       /* accepted while draining */
+    bool late; /* accepted while draining */
 
     /* What is wanted: at the end of this turn, and in the next one. */
     bool touched, queued;
@@ -95,7 +95,7 @@ struct io_socket { /* one listening socket on one reactor */
 struct io_listener {
     struct io_listener     *next;
     struct io_reactors     *rs;
-    struct io_listen_config config; /* bind points to text */
+    struct io_listen_config config;  /* bind points to text */
     struct io_socket       *sockets; /* one a reactor */
     bool                    is_unix;
     bool                    bound;    /* unix_path is ours */
@@ -163,12 +163,21 @@ struct io_reactors {
     _Atomic uint64_t    grace_ends_ns;
 };
 
-#define IO_COUNT(r, cell, n)                                                                                        \
-    atomic_store_explicit(&(r)->cells.cell, atomic_load_explicit(&(r)->cells.cell, memory_order_relaxed) + (n),      \
+#define IO_COUNT(r, cell, n)                                                                                    \
+    atomic_store_explicit(&(r)->cells.cell, atomic_load_explicit(&(r)->cells.cell, memory_order_relaxed) + (n), \
                           memory_order_relaxed)
 
+static inline int io_take_fd(int *fd) /* hands over what FL_AUTO_FD would close */
+{
+    int taken = *fd;
+
+    *fd = -1;
+    return taken;
+}
+
 /* conn.c: life and getters */
-struct io_conn *io_conn_new(struct io_reactor *r, int fd, const struct io_protocol *protocol); /* fd is taken on success */
+struct io_conn *io_conn_new(struct io_reactor *r, int fd,
+                            const struct io_protocol *protocol); /* fd is taken on success */
 void            io_conn_set_peer(struct io_conn *c, const struct sockaddr *at);
 void            io_conn_kill(struct io_conn *c, enum io_close why, const struct fl_error *err);
 void            io_conn_destroy(struct io_conn *c);
@@ -196,7 +205,7 @@ void io_mail_deliver(struct io_reactor *r);
 
 /* listen.c */
 void io_accept_resume(struct io_reactor *r);
-void io_accept_drain(struct io_reactor *r); /* empties the backlog, closes */
+void io_accept_drain(struct io_reactor *r);   /* empties the backlog, closes */
 void io_accept_freed(struct io_reactors *rs); /* an accepted connection is gone */
 void io_listener_free(struct io_listener *l);
 

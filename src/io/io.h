@@ -26,15 +26,16 @@ struct ev_loop;
 /* ---- reactors ---------------------------------------------------------------------------------------------------- */
 
 struct io_config {
-    unsigned reactors;          /* threads; 0: one a core that the process may use */
-    unsigned workers;           /* threads of the worker pool, at least 1 */
-    unsigned max_connections;   /* of the whole process; above it accepting stops (or answers busy) instead of spinning */
-    size_t   in_limit;          /* most bytes read ahead of the protocol on one connection; 0: 256 KiB */
-    size_t   out_high_water;    /* above it a connection is no longer read; 0: 256 KiB */
-    uint64_t handshake_ns;      /* accept to end of the transport's handshake; 0: 10 s */
+    unsigned reactors;        /* threads; 0: one a core that the process may use */
+    unsigned workers;         /* threads of the worker pool, at least 1 */
+    unsigned max_connections; /* of the whole process; above it accepting stops (or answers busy) instead of spinning */
+    size_t   in_limit;        /* most bytes read ahead of the protocol on one connection; 0: 256 KiB */
+    size_t   out_high_water;  /* above it a connection is no longer read; 0: 256 KiB */
+    uint64_t handshake_ns;    /* accept to end of the transport's handshake; 0: 10 s */
 };
 
-FL_CHECKED enum fl_status io_reactors_new(struct io_reactors **out, const struct io_config *config, struct fl_error *err); /* start */
+FL_CHECKED enum fl_status io_reactors_new(struct io_reactors **out, const struct io_config *config,
+                                          struct fl_error *err);                           /* start */
 FL_CHECKED enum fl_status io_reactors_start(struct io_reactors *rs, struct fl_error *err); /* runs the threads */
 /* Stops accepting (what is in the backlog is still served), lets answers in flight finish, closes idle connections;
  * after grace_ns closes the rest. The threads end when nothing is left. Any thread. */
@@ -42,12 +43,12 @@ void io_reactors_drain(struct io_reactors *rs, uint64_t grace_ns);
 void io_reactors_join(struct io_reactors *rs); /* waits for the threads' end */
 void io_reactors_free(struct io_reactors *rs); /* after join, or never started */
 
-unsigned           io_reactors_count(const struct io_reactors *rs); /* any */
-struct io_reactor *io_reactors_at(struct io_reactors *rs, unsigned index);
-unsigned           io_reactor_index(const struct io_reactor *r);
+unsigned            io_reactors_count(const struct io_reactors *rs); /* any */
+struct io_reactor  *io_reactors_at(struct io_reactors *rs, unsigned index);
+unsigned            io_reactor_index(const struct io_reactor *r);
 struct io_reactors *io_reactor_all(struct io_reactor *r);
-struct io_reactor *io_reactor_here(void); /* the calling thread's reactor, NULL on other threads */
-bool               io_reactor_draining(const struct io_reactor *r);
+struct io_reactor  *io_reactor_here(void); /* the calling thread's reactor, NULL on other threads */
+bool                io_reactor_draining(const struct io_reactor *r);
 
 uint64_t io_now_ns(const struct io_reactor *r);      /* monotonic, read once a turn; owner */
 int64_t  io_now_wall_ms(const struct io_reactor *r); /* likewise, wall clock */
@@ -63,8 +64,8 @@ FL_CHECKED enum fl_status io_reactors_hook(struct io_reactors *rs, const struct 
 /* ---- mail: the only way to another thread -------------------------------------------------------------------------- */
 
 struct io_mail {
-    struct io_mail *next;                   /* io's while posted */
-    void (*deliver)(struct io_mail *m);     /* on the receiving reactor; may free or post m again */
+    struct io_mail *next;               /* io's while posted */
+    void (*deliver)(struct io_mail *m); /* on the receiving reactor; may free or post m again */
 };
 /* Lock-free, many to one, in order per sender; wakes the loop at most once a batch. m must stay until delivered. Any
  * thread, registered with RCU or not. A reactor that has ended delivers nothing any more. */
@@ -80,8 +81,9 @@ struct io_timer {
     } ev;
     bool running;
 };
-void io_timer_start(struct io_reactor *r, struct io_timer *t, uint64_t after_ns); /* restarts a running one; fires once */
-void io_timer_stop(struct io_timer *t);                                           /* fine when not running */
+void io_timer_start(struct io_reactor *r, struct io_timer *t,
+                    uint64_t after_ns); /* restarts a running one; fires once */
+void io_timer_stop(struct io_timer *t); /* fine when not running */
 
 /* ---- workers: what blocks or burns ------------------------------------------------------------------------------------- */
 
@@ -109,7 +111,7 @@ struct io_protocol {
     void (*on_drained)(struct io_conn *c);  /* unsent output fell under the low-water mark after may_answer was false */
     void (*on_deadline)(struct io_conn *c); /* the deadline passed; it is cleared. NULL: the connection is closed */
     void (*on_drain)(struct io_conn *c);    /* the reactor drains: finish what is in flight, then close */
-    void (*on_eof)(struct io_conn *c);      /* the peer ended its side after all bytes given. NULL: closed after flush */
+    void (*on_eof)(struct io_conn *c); /* the peer ended its side after all bytes given. NULL: closed after flush */
     /* The last call: c dies when it returns. err says more for IO_CLOSE_ERROR. Also for a connect or handshake that
      * failed, when on_open never came (then the owner is what io_connect was given, or NULL). */
     void (*on_close)(struct io_conn *c, enum io_close why, const struct fl_error *err);
@@ -141,7 +143,7 @@ struct io_handle {
 struct io_handle io_conn_handle(const struct io_conn *c);
 struct io_conn  *io_conn_find(struct io_reactor *r, struct io_handle h); /* NULL: closed meanwhile */
 
-const struct sockaddr *io_conn_peer(const struct io_conn *c); /* AF_UNIX for Unix sockets */
+const struct sockaddr *io_conn_peer(const struct io_conn *c);      /* AF_UNIX for Unix sockets */
 const char            *io_conn_peer_text(const struct io_conn *c); /* "127.0.0.1", "unix"; without the port */
 struct io_listener    *io_conn_listener(const struct io_conn *c);  /* NULL on outgoing connections */
 bool                   io_conn_secure(const struct io_conn *c);    /* the transport is TLS */
@@ -166,9 +168,9 @@ struct io_listen_config {
  * port. FL_USAGE for a bad address; FL_SYSTEM says what to do when the port is taken. Owned by rs. */
 FL_CHECKED enum fl_status io_listen(struct io_reactors *rs, const struct io_listen_config *config,
                                     struct io_listener **out, struct fl_error *err);
-void       *io_listener_owner(const struct io_listener *l);
-uint16_t    io_listener_port(const struct io_listener *l); /* the real one; 0 for Unix */
-const char *io_listener_text(const struct io_listener *l); /* "127.0.0.1:41873" */
+void                     *io_listener_owner(const struct io_listener *l);
+uint16_t                  io_listener_port(const struct io_listener *l); /* the real one; 0 for Unix */
+const char               *io_listener_text(const struct io_listener *l); /* "127.0.0.1:41873" */
 
 struct io_connect_config {
     const struct sockaddr    *to;

@@ -180,11 +180,6 @@ void io_listener_free(struct io_listener *l)
     free(l->sockets);
     free(l);
 }
-static void io_listener_auto_free(struct io_listener **l)
-{
-    if (*l != NULL)
-        io_listener_free(*l);
-}
 
 /* ---- making -------------------------------------------------------------------------------------------------------------- */
 
@@ -194,7 +189,8 @@ static enum fl_status cannot_listen(struct fl_error *err, int sys, const char *t
         return fl_fail(err, FL_SYSTEM, sys,
                        "cannot listen on %s (another program has it: end that one, or choose another port)", text);
     if (sys == EACCES)
-        return fl_fail(err, FL_SYSTEM, sys, "cannot listen on %s (choose a port from 1024 on, or grant the right)", text);
+        return fl_fail(err, FL_SYSTEM, sys, "cannot listen on %s (choose a port from 1024 on, or grant the right)",
+                       text);
     if (sys == EADDRNOTAVAIL)
         return fl_fail(err, FL_SYSTEM, sys, "cannot listen on %s (this machine has no such address)", text);
     return fl_fail(err, FL_SYSTEM, sys, "cannot listen on %s", text);
@@ -211,7 +207,8 @@ static bool set_tcp_options(int fd, int family)
            (family != AF_INET6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) == 0);
 }
 
-static enum fl_status open_socket(int *out, const struct io_address *a, int backlog, const char *text, struct fl_error *err)
+static enum fl_status open_socket(int *out, const struct io_address *a, int backlog, const char *text,
+                                  struct fl_error *err)
 {
     int        family = a->at.ss_family;
     FL_AUTO_FD fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -222,8 +219,7 @@ static enum fl_status open_socket(int *out, const struct io_address *a, int back
         return fl_fail(err, FL_SYSTEM, errno, "cannot set the options of the socket for %s", text);
     if (bind(fd, (const struct sockaddr *)&a->at, a->len) != 0 || listen(fd, backlog) != 0)
         return cannot_listen(err, errno, text);
-    *out = fd;
-    fd = -1;
+    *out = io_take_fd(&fd);
     return FL_OK;
 }
 
@@ -252,26 +248,26 @@ static void set_port(struct io_address *a, in_port_t port)
         ((struct sockaddr_in *)(void *)&a->at)->sin_port = port;
 }
 
-static in_port_t port_of(const struct sockaddr_storage *at)
-{
-    return at->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)at)->sin6_port
-                                     : ((const struct sockaddr_in *)(const void *)at)->sin_port;
-}
-
 static enum fl_status open_tcp(struct io_listener *l, struct io_address *a, struct fl_error *err)
 {
-    struct sockaddr_storage real;
-    socklen_t               len = sizeof real;
-    enum fl_status          s = check_free(a, l->text, err);
+    union {
+        struct sockaddr     any;
+        struct sockaddr_in  v4;
+        struct sockaddr_in6 v6;
+    } real = { .v4 = { .sin_family = AF_UNSPEC } };
+    socklen_t      len = sizeof real;
+    in_port_t      port;
+    enum fl_status s = check_free(a, l->text, err);
 
     for (unsigned i = 0; s == FL_OK && i < l->rs->count; i++) {
         s = open_socket(&l->sockets[i].fd, a, l->config.backlog, l->text, err);
         if (s != FL_OK || i > 0)
             continue;
-        if (getsockname(l->sockets[0].fd, (struct sockaddr *)&real, &len) != 0)
+        if (getsockname(l->sockets[0].fd, &real.any, &len) != 0)
             return fl_fail(err, FL_SYSTEM, errno, "the port of %s", l->text);
-        set_port(a, port_of(&real)); /* with port 0: the others join the first */
-        l->port = ntohs(port_of(&real));
+        port = real.any.sa_family == AF_INET6 ? real.v6.sin6_port : real.v4.sin_port;
+        set_port(a, port); /* with port 0: the others join the first */
+        l->port = ntohs(port);
         io_address_text((const struct sockaddr *)&a->at, l->text, sizeof l->text);
     }
     return s;
@@ -291,7 +287,8 @@ static enum fl_status clear_path(const struct io_address *a, struct fl_error *er
     if (fd < 0)
         return fl_fail(err, FL_SYSTEM, errno, "no socket for %s", a->path);
     if (connect(fd, (const struct sockaddr *)&a->at, a->len) == 0 || errno == EAGAIN)
-        return fl_fail(err, FL_EXISTS, 0, "another program listens on %s: end that one, or choose another path", a->path);
+        return fl_fail(err, FL_EXISTS, 0, "another program listens on %s: end that one, or choose another path",
+                       a->path);
     if (errno != ECONNREFUSED)
         return fl_fail(err, FL_SYSTEM, errno, "cannot tell who listens on %s", a->path);
     if (unlink(a->path) != 0)
@@ -329,12 +326,29 @@ static void watch(struct io_listener *l)
     l->rs->listeners = l;
 }
 
+/* Fills a zeroed listener; what it has got so far is io_listener_free's if this fails. */
+static enum fl_status make(struct io_listener *l, const struct io_listen_config *config, struct io_address *a,
+                           struct fl_error *err)
+{
+    struct io_reactors *rs = l->rs;
+
+    l->config = *config;
+    l->config.bind = l->text;
+    l->config.backlog = config->backlog > 0 ? config->backlog : 1024;
+    io_address_text((struct sockaddr *)&a->at, l->text, sizeof l->text);
+    if ((l->sockets = calloc(rs->count, sizeof *l->sockets)) == NULL)
+        return fl_fail(err, FL_NO_MEMORY, 0, "no memory for listening on %s", l->text);
+    for (unsigned i = 0; i < rs->count; i++)
+        l->sockets[i] = (struct io_socket){ .reactor = &rs->at[i], .listener = l, .fd = -1 };
+    return a->path != NULL ? open_unix(l, a, err) : open_tcp(l, a, err);
+}
+
 enum fl_status io_listen(struct io_reactors *rs, const struct io_listen_config *config, struct io_listener **out,
                          struct fl_error *err)
 {
-    __attribute__((cleanup(io_listener_auto_free))) struct io_listener *l = NULL;
-    struct io_address a;
-    enum fl_status    s = io_address_parse(&a, config->bind, err);
+    struct io_listener *l;
+    struct io_address   a;
+    enum fl_status      s = io_address_parse(&a, config->bind, err);
 
     if (s != FL_OK)
         return s;
@@ -343,19 +357,12 @@ enum fl_status io_listen(struct io_reactors *rs, const struct io_listen_config *
     if ((l = calloc(1, sizeof *l)) == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for listening on %s", config->bind);
     l->rs = rs;
-    l->config = *config;
-    l->config.bind = l->text;
-    l->config.backlog = config->backlog > 0 ? config->backlog : 1024;
-    io_address_text((struct sockaddr *)&a.at, l->text, sizeof l->text);
-    if ((l->sockets = calloc(rs->count, sizeof *l->sockets)) == NULL)
-        return fl_fail(err, FL_NO_MEMORY, 0, "no memory for listening on %s", config->bind);
-    for (unsigned i = 0; i < rs->count; i++)
-        l->sockets[i] = (struct io_socket){ .reactor = &rs->at[i], .listener = l, .fd = -1 };
-    s = a.path != NULL ? open_unix(l, &a, err) : open_tcp(l, &a, err);
-    if (s != FL_OK)
+    if ((s = make(l, config, &a, err)) != FL_OK) {
+        io_listener_free(l);
         return s;
+    }
     watch(l);
-    *out = FL_TAKE(l);
+    *out = l;
     return FL_OK;
 }
 

@@ -8,7 +8,8 @@ void io_post(struct io_reactor *to, struct io_mail *m)
 
     do
         m->next = newest;
-    while (!atomic_compare_exchange_weak_explicit(&to->mailbox, &newest, m, memory_order_release, memory_order_relaxed));
+    while (
+        !atomic_compare_exchange_weak_explicit(&to->mailbox, &newest, m, memory_order_release, memory_order_relaxed));
     if (newest == NULL)
         ev_async_send(to->loop, &to->mail_came);
 }

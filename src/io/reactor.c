@@ -177,8 +177,13 @@ void io_reactor_stats(const struct io_reactor *r, struct io_stats *out)
     const struct io_cells *c = &r->cells;
 
     *out = (struct io_stats){
-        .accepted = cell(&c->accepted), .open = cell(&c->open), .refused = cell(&c->refused),
-        .closed_timeout = cell(&c->closed_timeout), .closed_error = cell(&c->closed_error),
-        .bytes_in = cell(&c->bytes_in), .bytes_out = cell(&c->bytes_out), .turns = cell(&c->turns),
+        .accepted = cell(&c->accepted),
+        .open = cell(&c->open),
+        .refused = cell(&c->refused),
+        .closed_timeout = cell(&c->closed_timeout),
+        .closed_error = cell(&c->closed_error),
+        .bytes_in = cell(&c->bytes_in),
+        .bytes_out = cell(&c->bytes_out),
+        .turns = cell(&c->turns),
     };
 }

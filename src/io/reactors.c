@@ -36,7 +36,8 @@ static enum fl_status check_config(const struct io_config *c, struct fl_error *e
     if (c->workers < 1 || c->workers > 1024)
         return fl_fail(err, FL_USAGE, 0, "%u workers, where 1 to 1024 are allowed", c->workers);
     if (c->max_connections < 1)
-        return fl_fail(err, FL_USAGE, 0, "at most %u connections, where at least 1 must be allowed", c->max_connections);
+        return fl_fail(err, FL_USAGE, 0, "at most %u connections, where at least 1 must be allowed",
+                       c->max_connections);
     return FL_OK;
 }
 

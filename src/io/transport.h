@@ -31,8 +31,8 @@ struct io_transport {
 extern const struct io_transport io_transport_plain;
 
 /* For io_attach functions: from now on the connection uses this transport. state is the transport's. */
-void  io_conn_set_transport(struct io_conn *c, const struct io_transport *transport, void *state);
-void *io_conn_transport_state(const struct io_conn *c);
+void                       io_conn_set_transport(struct io_conn *c, const struct io_transport *transport, void *state);
+void                      *io_conn_transport_state(const struct io_conn *c);
 const struct io_transport *io_conn_transport(const struct io_conn *c);
 
 /* One read() into the room of *into. FL_OK, FL_WANT_READ, FL_CLOSED (end of file), FL_SYSTEM. */
@@ -43,7 +43,7 @@ enum fl_status io_wire_send(struct io_conn *c, struct fl_buf *from, struct fl_er
 enum fl_status io_wire_sendv(struct io_conn *c, const struct iovec *v, int n, size_t *done, struct fl_error *err);
 
 /* Buffers lent by the reactor: memory for an empty buffer, and back when it is empty again. */
-bool io_lend(struct io_reactor *r, struct fl_buf *b); /* false without memory; nothing to do if b has memory */
+bool io_lend(struct io_reactor *r, struct fl_buf *b);   /* false without memory; nothing to do if b has memory */
 void io_return(struct io_reactor *r, struct fl_buf *b); /* if b is empty */
 
 static inline size_t io_room(const struct fl_buf *b) /* what may be added without growing or passing the limit */

@@ -80,7 +80,8 @@ enum fl_status io_work_submit(struct io_reactor *home, struct io_work *w, struct
     }
     pthread_mutex_unlock(&ws->lock);
     if (full)
-        return fl_fail(err, FL_BUSY, 0, "%d jobs wait for %u workers, no more are taken", IO_WORK_WAITING_MAX, ws->threads);
+        return fl_fail(err, FL_BUSY, 0, "%d jobs wait for %u workers, no more are taken", IO_WORK_WAITING_MAX,
+                       ws->threads);
     home->works_out++;
     pthread_cond_signal(&ws->more);
     return FL_OK;

@@ -179,8 +179,8 @@ enum fl_status tls_holder_reload(struct tls_holder *h, struct fl_error *err)
 bool tls_holder_changed(const struct tls_holder *h)
 {
     struct tls_holder *mutable = (struct tls_holder *)(uintptr_t)h; /* for the lock alone */
-    struct stamp       now[FILES];
-    bool               same;
+    struct stamp now[FILES];
+    bool         same;
 
     take_stamps(&h->config, now);
     pthread_mutex_lock(&mutable->lock);

@@ -2,31 +2,28 @@
 #include "tls/openssl_inside.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_CIPHERS                                                                                              \
-    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:"                       \
+#define DEFAULT_CIPHERS                                                                        \
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:" \
     "ECDHE-RSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384"
 /* AES-128 first: the cheapest at every record size where there are AES instructions. */
 #define DEFAULT_CIPHERSUITES "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384"
 #define GROUPS "X25519:P-256:P-384"
 enum { SESSION_SECONDS = 3600 };
 
-enum fl_status openssl_fail(struct fl_error *err, enum fl_status status, const char *format, ...)
+enum fl_status openssl_reason(struct fl_error *err, enum fl_status status)
 {
     unsigned long code = ERR_peek_error(); /* the first is the cause, the later ones tell the way up */
     const char   *reason = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
-    char          text[200];
-    va_list       args;
+    size_t        len = err != NULL ? strlen(err->text) : 0;
 
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    if (err != NULL)
+        snprintf(err->text + len, sizeof err->text - len, ": %s", reason != NULL ? reason : "no reason given");
     ERR_clear_error();
-    return fl_fail(err, status, 0, "%s: %s", text, reason != NULL ? reason : "no reason given");
+    return status;
 }
 
 /* ---- files ---------------------------------------------------------------------------------------------------------- */
@@ -100,8 +97,8 @@ static enum fl_status load_key(SSL_CTX *ctx, const struct tls_config *config, st
 
 static enum fl_status load_trust(SSL_CTX *ctx, const struct tls_config *config, struct fl_error *err)
 {
-    STACK_OF(X509_NAME) *names;
-    enum fl_status       s;
+    STACK_OF(X509_NAME) * names;
+    enum fl_status s;
 
     if (config->ca_file == NULL) {
         if (config->client && !config->insecure_noverify && SSL_CTX_set_default_verify_paths(ctx) != 1)
@@ -260,28 +257,39 @@ static void set_verification(struct openssl_context *c, const struct tls_config 
     SSL_CTX_set_verify(c->ctx, c->verify ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE, NULL);
 }
 
-static void free_half(struct openssl_context **c)
+static enum fl_status make_ctx(struct openssl_context *c, struct fl_error *err)
 {
-    openssl_context_free(*c);
+    c->ctx = SSL_CTX_new(c->client ? TLS_client_method() : TLS_server_method());
+    return c->ctx != NULL ? FL_OK : openssl_fail(err, FL_SYSTEM, "cannot make a TLS context");
+}
+
+static enum fl_status fill(struct openssl_context *c, const struct tls_config *config, struct fl_error *err)
+{
+    enum fl_status s = make_ctx(c, err);
+
+    if (s != FL_OK || (s = set_versions(c->ctx, config, err)) != FL_OK ||
+        (s = set_ciphers(c->ctx, config, err)) != FL_OK || (s = set_alpn(c, config, err)) != FL_OK ||
+        (s = load_files(c->ctx, config, err)) != FL_OK)
+        return s;
+    set_sessions(c->ctx, config);
+    set_verification(c, config);
+    return FL_OK;
 }
 
 enum fl_status openssl_context_new(void **out, const struct tls_config *config, struct fl_error *err)
 {
-    __attribute__((cleanup(free_half))) struct openssl_context *c = calloc(1, sizeof *c);
-    enum fl_status s;
+    struct openssl_context *c;
+    enum fl_status          s;
 
     ERR_clear_error();
-    if (c == NULL || openssl_bio_method() == NULL)
+    if (openssl_bio_method() == NULL || (c = calloc(1, sizeof *c)) == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a TLS context");
-    if ((c->ctx = SSL_CTX_new(config->client ? TLS_client_method() : TLS_server_method())) == NULL)
-        return openssl_fail(err, FL_SYSTEM, "cannot make a TLS context");
     c->client = config->client;
-    if ((s = set_versions(c->ctx, config, err)) != FL_OK || (s = set_ciphers(c->ctx, config, err)) != FL_OK ||
-        (s = set_alpn(c, config, err)) != FL_OK || (s = load_files(c->ctx, config, err)) != FL_OK)
+    if ((s = fill(c, config, err)) != FL_OK) {
+        openssl_context_free(c);
         return s;
-    set_sessions(c->ctx, config);
-    set_verification(c, config);
-    *out = FL_TAKE(c);
+    }
+    *out = c;
     return FL_OK;
 }
 

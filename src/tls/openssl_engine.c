@@ -22,7 +22,7 @@ static int bio_read(BIO *bio, char *into, size_t room, size_t *got)
 
     BIO_clear_retry_flags(bio);
     *got = FL_MIN(room, in.len);
-    if (*got == 0) {
+    if (*got == 0 || in.at == NULL) {
         BIO_set_retry_read(bio);
         return 0;
     }
@@ -136,8 +136,8 @@ static void free_half(struct openssl_engine **e)
 static enum fl_status engine_new(struct tls_engine **out, void *context, const char *peer_name, struct fl_error *err)
 {
     __attribute__((cleanup(free_half))) struct openssl_engine *e = calloc(1, sizeof *e);
-    struct openssl_context *c = context;
-    enum fl_status          s;
+    struct openssl_context                                    *c = context;
+    enum fl_status                                             s;
 
     if (e == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a TLS session");
@@ -188,14 +188,9 @@ static enum fl_status fail(struct openssl_engine *e, const char *doing, struct f
 static enum fl_status judge(struct openssl_engine *e, const char *doing, struct fl_error *err)
 {
     switch (SSL_get_error(e->ssl, 0)) {
-    case SSL_ERROR_WANT_READ:
-        ERR_clear_error();
-        return FL_WANT_READ;
-    case SSL_ERROR_ZERO_RETURN:
-        ERR_clear_error();
-        return FL_CLOSED;
-    default:
-        return fail(e, doing, err);
+    case SSL_ERROR_WANT_READ: ERR_clear_error(); return FL_WANT_READ;
+    case SSL_ERROR_ZERO_RETURN: ERR_clear_error(); return FL_CLOSED;
+    default: return fail(e, doing, err);
     }
 }
 

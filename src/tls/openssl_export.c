@@ -90,7 +90,8 @@ static enum fl_status put_exporter(SSL *ssl, struct fl_buf *out, struct fl_error
 
     if (SSL_version(ssl) < TLS1_3_VERSION && SSL_get_extms_support(ssl) != 1)
         return nothing("extended master secret, which this channel binding needs", err);
-    if (SSL_export_keying_material(ssl, bytes, sizeof bytes, label, sizeof label - 1, (const unsigned char *)"", 0, 1) != 1)
+    if (SSL_export_keying_material(ssl, bytes, sizeof bytes, label, sizeof label - 1, (const unsigned char *)"", 0,
+                                   1) != 1)
         return openssl_fail(err, FL_SYSTEM, "the channel binding");
     return put(out, bytes, sizeof bytes, err);
 }
@@ -107,22 +108,15 @@ enum fl_status openssl_export(struct tls_engine *base, enum tls_fact what, struc
     if (SSL_in_init(e->ssl))
         return nothing("finished handshake", err);
     switch (what) {
-    case TLS_FACT_VERSION:
-        return put_text(out, SSL_get_version(e->ssl), err);
-    case TLS_FACT_CIPHER:
-        return put_text(out, SSL_get_cipher_name(e->ssl), err);
-    case TLS_FACT_ALPN:
-        return put_alpn(e->ssl, out, err);
-    case TLS_FACT_RESUMED:
-        return put_text(out, SSL_session_reused(e->ssl) ? "yes" : "no", err);
-    case TLS_FACT_PEER_SUBJECT:
-        return put_subject(e->ssl, out, err);
-    case TLS_FACT_PEER_CERTIFICATE:
-        return put_certificate(e->ssl, out, err);
-    case TLS_FACT_SERVER_END_POINT:
-        return put_end_point(e, out, err);
-    case TLS_FACT_EXPORTER:
-        return put_exporter(e->ssl, out, err);
+    case TLS_FACT_VERSION: return put_text(out, SSL_get_version(e->ssl), err);
+    case TLS_FACT_CIPHER: return put_text(out, SSL_get_cipher_name(e->ssl), err);
+    case TLS_FACT_ALPN: return put_alpn(e->ssl, out, err);
+    case TLS_FACT_RESUMED: return put_text(out, SSL_session_reused(e->ssl) ? "yes" : "no", err);
+    case TLS_FACT_PEER_SUBJECT: return put_subject(e->ssl, out, err);
+    case TLS_FACT_PEER_CERTIFICATE: return put_certificate(e->ssl, out, err);
+    case TLS_FACT_SERVER_END_POINT: return put_end_point(e, out, err);
+    case TLS_FACT_EXPORTER: return put_exporter(e->ssl, out, err);
     }
-    return fl_fail(err, FL_USAGE, 0, "fact %d of a TLS session, where 0 to %d are known", (int)what, (int)TLS_FACT_EXPORTER);
+    return fl_fail(err, FL_USAGE, 0, "fact %d of a TLS session, where 0 to %d are known", (int)what,
+                   (int)TLS_FACT_EXPORTER);
 }

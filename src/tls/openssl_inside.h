@@ -7,8 +7,9 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
-/* Like fl_fail, with the reason of OpenSSL's last error appended; empties its queue. */
-enum fl_status openssl_fail(struct fl_error *err, enum fl_status status, const char *format, ...) FL_PRINTF(3, 4);
+/* Like fl_fail, with the reason of OpenSSL's first error appended; empties its queue. */
+#define openssl_fail(err, status, ...) openssl_reason((err), fl_fail((err), (status), 0, __VA_ARGS__))
+enum fl_status openssl_reason(struct fl_error *err, enum fl_status status);
 
 enum fl_status openssl_context_new(void **out, const struct tls_config *config, struct fl_error *err);
 void           openssl_context_free(void *context);

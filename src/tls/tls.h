@@ -27,15 +27,17 @@ struct tls_config {
 #define TLS_NO_TICKETS UINT32_MAX
 
 struct tls_context;
-FL_CHECKED enum fl_status tls_context_new(struct tls_context **out, const struct tls_config *config, struct fl_error *err);
-void tls_context_free(struct tls_context *t);
+FL_CHECKED enum fl_status tls_context_new(struct tls_context **out, const struct tls_config *config,
+                                          struct fl_error *err);
+void                      tls_context_free(struct tls_context *t);
 FL_AUTO_DEFINE(tls_context);
 const char *tls_context_summary(const struct tls_context *t); /* subject, expiry, for the log */
 
 /* A place where the current context stands; listeners hold it, reload swaps it whole or not at all. */
 struct tls_holder;
-FL_CHECKED enum fl_status tls_holder_new(struct tls_holder **out, const struct tls_config *config, struct fl_error *err);
-void tls_holder_free(struct tls_holder *h); /* after the reactors ended */
+FL_CHECKED enum fl_status tls_holder_new(struct tls_holder **out, const struct tls_config *config,
+                                         struct fl_error *err);
+void                      tls_holder_free(struct tls_holder *h); /* after the reactors ended */
 /* Builds a new context from the same config and publishes it; on failure the old one stays. Blocking thread. */
 FL_CHECKED enum fl_status tls_holder_reload(struct tls_holder *h, struct fl_error *err);
 /* True if one of its files is another than at the last load (device, inode, size, mtime). Blocking thread. */
@@ -63,6 +65,7 @@ enum tls_fact {
     TLS_FACT_EXPORTER,         /* channel binding, RFC 9266: 32 bytes */
 };
 /* Appends it to *out. FL_NOT_FOUND: there is no such thing (no ALPN agreed, no certificate, not TLS). Owner. */
-FL_CHECKED enum fl_status tls_conn_export(struct io_conn *c, enum tls_fact what, struct fl_buf *out, struct fl_error *err);
+FL_CHECKED enum fl_status tls_conn_export(struct io_conn *c, enum tls_fact what, struct fl_buf *out,
+                                          struct fl_error *err);
 
 #endif

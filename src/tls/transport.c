@@ -66,7 +66,8 @@ static enum fl_status handshake(struct io_conn *c, struct fl_error *err)
     if (s == FL_CLOSED && !t->heard)
         return FL_CLOSED; /* a port scan or a health check: came and went */
     if (s == FL_CLOSED)
-        return fl_fail(err, FL_MALFORMED, 0, "%s: the peer left in the middle of the TLS handshake", io_conn_peer_text(c));
+        return fl_fail(err, FL_MALFORMED, 0, "%s: the peer left in the middle of the TLS handshake",
+                       io_conn_peer_text(c));
     if (s != FL_OK && s != FL_WANT_READ)
         return s;
     if (!io_lend(io_conn_reactor(c), &t->engine->out))
@@ -84,7 +85,7 @@ static bool record_is_whole(const struct fl_buf *in)
     struct fl_slice s = fl_buf_slice(in);
     size_t          len;
 
-    if (s.len < RECORD_HEAD)
+    if (s.len < RECORD_HEAD || s.at == NULL)
         return false;
     len = RECORD_HEAD + (size_t)s.at[3] * 256 + s.at[4];
     return s.len >= len || len > RECORD_MAX;

@@ -110,9 +110,10 @@ static enum fl_status try_listen(struct io_reactors *rs, const char *bind, struc
 
 static void bad_addresses_are_refused_in_words(void **state)
 {
-    static const char *const bad[] = { "",          "127.0.0.1",  "127.0.0.1:",   "127.0.0.1:65536", "127.0.0.1:-1",
-                                       "localhost:1", "[::1]",    "[::1]9600",    "::1:80x",         "1.2.3.4.5:80",
-                                       "127.0.0.1:1x", "[127.0.0.1]:80", "[::1:80" };
+    static const char *const bad[] = {
+        "",          "127.0.0.1", "127.0.0.1:",   "127.0.0.1:65536", "127.0.0.1:-1",   "localhost:1", "[::1]",
+        "[::1]9600", "::1:80x",   "1.2.3.4.5:80", "127.0.0.1:1x",    "[127.0.0.1]:80", "[::1:80"
+    };
     struct io_reactors *rs = fresh(1);
     struct fl_error     err;
     char                text[100];

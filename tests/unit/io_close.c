@@ -121,9 +121,9 @@ static void an_aborted_connection_sends_nothing_and_its_handle_is_stale(void **s
 
 static void a_reset_is_an_error_with_a_sentence(void **state)
 {
-    struct linger hard = { .l_onoff = 1 };
-    struct rig    rig = { 0 };
-    int           fd;
+    struct linger                   hard = { .l_onoff = 1 };
+    struct rig                      rig = { 0 };
+    int                             fd;
     static const struct io_protocol echo = { .name = "echo", .on_bytes = rig_echo_bytes, .on_close = note_close };
 
     (void)state;
@@ -200,15 +200,10 @@ static void move_deadline(struct io_conn *c, struct fl_buf *in)
 {
     uint64_t now = io_now_ns(io_conn_reactor(c));
 
-    switch (fl_buf_slice(in).at[0]) {
-    case 'l':
-        io_conn_set_deadline(c, now + 3600 * FL_NS_PER_S);
-        break;
-    case 'n':
-        io_conn_set_deadline(c, now + 100 * FL_NS_PER_MS);
-        break;
-    default:
-        io_conn_set_deadline(c, 0);
+    switch (in->data[in->read]) {
+    case 'l': io_conn_set_deadline(c, now + 3600 * FL_NS_PER_S); break;
+    case 'n': io_conn_set_deadline(c, now + 100 * FL_NS_PER_MS); break;
+    default: io_conn_set_deadline(c, 0);
     }
     rig_echo_bytes(c, in);
 }
@@ -251,8 +246,8 @@ static void the_last_deadline_counts(void **state)
 
 static enum fl_status wait_for_ever(struct io_conn *c, struct fl_error *err)
 {
-    uint8_t       bytes[16];
-    struct fl_buf b = { .data = bytes, .cap = sizeof bytes, .limit = sizeof bytes };
+    uint8_t        bytes[16];
+    struct fl_buf  b = { .data = bytes, .cap = sizeof bytes, .limit = sizeof bytes };
     enum fl_status s = io_wire_read(c, &b, err);
 
     return s == FL_OK ? FL_WANT_READ : s;

@@ -35,7 +35,9 @@ static void close_if_idle(struct io_conn *c)
         io_conn_close_after_flush(c);
 }
 
-static const struct io_protocol door = { .name = "door", .on_bytes = park, .on_drain = close_if_idle, .on_close = note_close };
+static const struct io_protocol door = {
+    .name = "door", .on_bytes = park, .on_drain = close_if_idle, .on_close = note_close
+};
 
 static void complete(struct io_mail *m)
 {
@@ -214,8 +216,11 @@ static const struct io_protocol client = {
 
 static void connect_to_target(struct io_reactor *r, void *arg)
 {
-    struct io_connect_config config = { .to = (struct sockaddr *)&target, .to_len = sizeof target, .protocol = &client,
-                                        .owner = &target, .timeout_ns = *(uint64_t *)arg };
+    struct io_connect_config config = { .to = (struct sockaddr *)&target,
+                                        .to_len = sizeof target,
+                                        .protocol = &client,
+                                        .owner = &target,
+                                        .timeout_ns = *(uint64_t *)arg };
     struct io_conn          *c = NULL;
     struct fl_error          err;
 
@@ -226,7 +231,9 @@ static void connect_to_target(struct io_reactor *r, void *arg)
 
 static void aim(uint16_t port)
 {
-    target = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    target = (struct sockaddr_in){ .sin_family = AF_INET,
+                                   .sin_port = htons(port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 }
 
 static void an_outgoing_connection_talks_to_a_listener(void **state)

@@ -121,10 +121,10 @@ static void one_byte_at_a_time_makes_the_same_message(void **state)
 
 /* ---- what an open connection tells of itself ---- */
 
-static int          owner_of_listener, owner_of_conn;
-static struct rig  *current;
-static char         seen_peer[INET6_ADDRSTRLEN];
-static sa_family_t  seen_family;
+static int         owner_of_listener, owner_of_conn;
+static struct rig *current;
+static char        seen_peer[INET6_ADDRSTRLEN];
+static sa_family_t seen_family;
 
 static void look_around(struct io_conn *c)
 {
@@ -255,7 +255,7 @@ static void count_lent(struct io_reactor *r, void *arg)
     struct io_conn *c;
 
     LIST_FOREACH(c, &r->all, all_link)
-        *(int *)arg += (c->in.data != NULL) + (c->out.data != NULL);
+    *(int *)arg += (c->in.data != NULL) + (c->out.data != NULL);
 }
 
 static void check_no_delay(struct io_reactor *r, void *arg)

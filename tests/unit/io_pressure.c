@@ -72,14 +72,14 @@ static void a_slow_reader_bounds_our_memory_and_gets_everything(void **state)
 
 static void who_reads_no_answers_is_not_read_either(void **state)
 {
-    static const char junk[32 * 1024];
-    struct rig        rig = { .config = { .out_high_water = 1024 } };
-    struct timeval    soon = { .tv_usec = 1000 };
-    size_t            sent = 0, at = 0;
-    uint8_t           chunk[8192];
-    uint64_t          in;
-    ssize_t           n;
-    int               fd;
+    static const char               junk[32 * 1024];
+    struct rig                      rig = { .config = { .out_high_water = 1024 } };
+    struct timeval                  soon = { .tv_usec = 1000 };
+    size_t                          sent = 0, at = 0;
+    uint8_t                         chunk[8192];
+    uint64_t                        in;
+    ssize_t                         n;
+    int                             fd;
     static const struct io_protocol echo = { .name = "echo", .on_bytes = rig_echo_bytes };
 
     (void)state;
@@ -101,9 +101,9 @@ static void who_reads_no_answers_is_not_read_either(void **state)
 
 /* ---- input: a protocol that holds ---- */
 
-static struct rig_count  got_bytes = RIG_COUNT_INIT, turns = RIG_COUNT_INIT;
-static struct io_handle  parked;
-static bool              holding;
+static struct rig_count got_bytes = RIG_COUNT_INIT, turns = RIG_COUNT_INIT;
+static struct io_handle parked;
+static bool             holding;
 
 static void park_first(struct io_conn *c, struct fl_buf *in)
 {

@@ -33,7 +33,10 @@ struct rig_count {
     pthread_cond_t  changed;
     uint64_t        n;
 };
-#define RIG_COUNT_INIT { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 }
+#define RIG_COUNT_INIT                                         \
+    {                                                          \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 \
+    }
 
 RIG void rig_add(struct rig_count *c, uint64_t n)
 {
@@ -90,7 +93,8 @@ RIG void rig_make(struct rig *rig, const struct io_protocol *protocol)
     if (rig->listen.bind == NULL)
         rig->listen.bind = "127.0.0.1:0";
     rig->listen.protocol = protocol;
-    if (io_reactors_new(&rig->rs, &rig->config, &err) != FL_OK || io_listen(rig->rs, &rig->listen, &rig->listener, &err) != FL_OK)
+    if (io_reactors_new(&rig->rs, &rig->config, &err) != FL_OK ||
+        io_listen(rig->rs, &rig->listen, &rig->listener, &err) != FL_OK)
         fail_msg("%s", err.text);
 }
 
@@ -134,11 +138,11 @@ RIG struct io_stats rig_stats(struct rig *rig)
 
 /* Runs f(arg) on the first reactor's thread and waits for it. */
 struct rig_call {
-    struct io_mail   mail;
-    void           (*f)(struct io_reactor *r, void *arg);
+    struct io_mail mail;
+    void (*f)(struct io_reactor *r, void *arg);
     struct io_reactor *r;
-    void            *arg;
-    struct rig_count done;
+    void              *arg;
+    struct rig_count   done;
 };
 
 RIG void rig_call_deliver(struct io_mail *m)
@@ -172,7 +176,9 @@ RIG void rig_patience(int fd)
 
 RIG int rig_connect_port(uint16_t port)
 {
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in at = { .sin_family = AF_INET,
+                              .sin_port = htons(port),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);

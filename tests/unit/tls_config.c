@@ -139,7 +139,8 @@ static void unknown_names_are_refused(void **state)
            "(wanted are OpenSSL's names)");
     config = tls_server_config(&files);
     config.ciphersuites = "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA265";
-    expect(&config, FL_USAGE, "unknown TLS 1.3 cipher suite 'TLS_AES_128_GCM_SHA265' in 'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA265' "
+    expect(&config, FL_USAGE,
+           "unknown TLS 1.3 cipher suite 'TLS_AES_128_GCM_SHA265' in 'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA265' "
            "(wanted are OpenSSL's names)");
     config = tls_server_config(&files);
     config.provider = "roll-your-own";

@@ -50,7 +50,8 @@ RIG void tls_write_files(struct tls_identity *id, const char *dir, const char *n
     fclose(f);
 }
 
-RIG void tls_make(struct tls_identity *id, const struct tls_identity *issuer, const char *dir, const char *name, bool rsa)
+RIG void tls_make(struct tls_identity *id, const struct tls_identity *issuer, const char *dir, const char *name,
+                  bool rsa)
 {
     static long serial;
     X509       *x = X509_new();
@@ -146,8 +147,8 @@ RIG SSL_CTX *tls_dial_ctx(const struct tls_dial *dial)
 RIG SSL *tls_call(struct rig *rig, const struct tls_dial *dial)
 {
     static const struct tls_dial plain;
-    SSL_CTX *ctx;
-    SSL     *ssl;
+    SSL_CTX                     *ctx;
+    SSL                         *ssl;
 
     dial = dial != NULL ? dial : &plain;
     ctx = dial->ctx != NULL ? dial->ctx : tls_dial_ctx(dial);

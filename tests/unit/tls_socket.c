@@ -3,10 +3,10 @@
 
 #include <netinet/tcp.h>
 
-static struct tls_files  files;
-static struct rig_count  opens, closes;
-static enum io_close     why_closed;
-static char              why_text[240];
+static struct tls_files      files;
+static struct rig_count      opens, closes;
+static enum io_close         why_closed;
+static char                  why_text[240];
 static const struct tls_dial only_1_2 = { .version = TLS1_2_VERSION }, only_1_3 = { .version = TLS1_3_VERSION };
 
 static void note_open(struct io_conn *c)
@@ -98,7 +98,8 @@ static void both_versions_echo(void **state)
         SSL *ssl = dial(&s, hows[i]);
 
         assert_string_equal(SSL_get_version(ssl), i == 0 ? "TLSv1.2" : "TLSv1.3");
-        assert_string_equal(SSL_get_cipher_name(ssl), i == 0 ? "ECDHE-ECDSA-AES128-GCM-SHA256" : "TLS_AES_128_GCM_SHA256");
+        assert_string_equal(SSL_get_cipher_name(ssl),
+                            i == 0 ? "ECDHE-ECDSA-AES128-GCM-SHA256" : "TLS_AES_128_GCM_SHA256");
         tls_say(ssl, "hello", 5);
         tls_expect(ssl, "hello");
         tls_say(ssl, "again", 5);
@@ -365,7 +366,8 @@ static void an_end_without_close_notify_is_reported_as_cut_off(void **state)
     end(&s);
 }
 
-static void expect_garbage_refused(struct secure_rig *s, const char *bytes, size_t len, const char *sentence, bool alert)
+static void expect_garbage_refused(struct secure_rig *s, const char *bytes, size_t len, const char *sentence,
+                                   bool alert)
 {
     int      fd = rig_connect(&s->rig);
     uint64_t before = rig_get(&closes);
@@ -392,7 +394,8 @@ static void garbage_is_refused_in_words(void **state)
 
     (void)state;
     start(&s);
-    expect_garbage_refused(&s, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27, "127.0.0.1: TLS handshake: http request", false);
+    expect_garbage_refused(&s, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27, "127.0.0.1: TLS handshake: http request",
+                           false);
     expect_garbage_refused(&s, huge, sizeof huge - 1, "TLS handshake: packet length too long", true);
     expect_garbage_refused(&s, broken_hello, sizeof broken_hello - 1, "TLS handshake: length", true);
     expect_garbage_refused(&s, nothing, sizeof nothing, "TLS handshake: wrong version number", false);
@@ -488,7 +491,9 @@ static void say_bye(struct io_conn *c)
     FL_BUF_LIT(io_conn_out(c), "bye");
     io_conn_close_after_flush(c);
 }
-static const struct io_protocol polite = { .name = "polite", .on_bytes = rig_echo_bytes, .on_eof = say_bye, .on_close = note_close };
+static const struct io_protocol polite = {
+    .name = "polite", .on_bytes = rig_echo_bytes, .on_eof = say_bye, .on_close = note_close
+};
 
 static void after_close_notify_the_other_direction_still_works(void **state)
 {
@@ -563,8 +568,8 @@ static void expect_subject(SSL *ssl, const char *name)
 
 static void copy_file(const char *from, const char *to)
 {
-    char  bytes[8192];
-    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    char   bytes[8192];
+    FILE  *in = fopen(from, "r"), *out = fopen(to, "w");
     size_t n;
 
     assert_true(in != NULL && out != NULL);
@@ -661,9 +666,9 @@ static void clients_come_while_the_context_is_swapped(void **state)
 
 /* ---- both ends ours ---- */
 
-static struct tls_client to_server;
+static struct tls_client  to_server;
 static struct sockaddr_in target;
-static struct rig_count  answered = RIG_COUNT_INIT;
+static struct rig_count   answered = RIG_COUNT_INIT;
 
 static void ask(struct io_conn *c)
 {
@@ -677,7 +682,8 @@ static void take_answer(struct io_conn *c, struct fl_buf *in)
     if (fl_buf_len(in) < 8)
         return;
     fl_buf_init(&alpn, 0);
-    if (!fl_slice_equal(fl_buf_slice(in), FL_LIT("question")) || tls_conn_export(c, TLS_FACT_ALPN, &alpn, NULL) != FL_OK ||
+    if (!fl_slice_equal(fl_buf_slice(in), FL_LIT("question")) ||
+        tls_conn_export(c, TLS_FACT_ALPN, &alpn, NULL) != FL_OK ||
         !fl_slice_equal(fl_buf_slice(&alpn), FL_LIT("http/1.1")))
         abort();
     fl_buf_done(&alpn);
@@ -685,12 +691,18 @@ static void take_answer(struct io_conn *c, struct fl_buf *in)
     io_conn_close_after_flush(c);
     rig_add(&answered, 1);
 }
-static const struct io_protocol asker = { .name = "asker", .on_open = ask, .on_bytes = take_answer, .on_close = note_close };
+static const struct io_protocol asker = {
+    .name = "asker", .on_open = ask, .on_bytes = take_answer, .on_close = note_close
+};
 
 static void connect_out(struct io_reactor *r, void *arg)
 {
-    struct io_connect_config config = { .to = (struct sockaddr *)&target, .to_len = sizeof target, .protocol = &asker,
-                                        .attach = tls_attach_client, .attach_arg = arg, .timeout_ns = 20 * FL_NS_PER_S };
+    struct io_connect_config config = { .to = (struct sockaddr *)&target,
+                                        .to_len = sizeof target,
+                                        .protocol = &asker,
+                                        .attach = tls_attach_client,
+                                        .attach_arg = arg,
+                                        .timeout_ns = 20 * FL_NS_PER_S };
     struct io_conn          *c;
 
     if (io_connect(r, &config, &c, NULL) != FL_OK)
@@ -729,7 +741,7 @@ static void count_lent(struct io_reactor *r, void *arg)
     struct io_conn *c;
 
     LIST_FOREACH(c, &r->all, all_link)
-        *(int *)arg += (c->in.data != NULL) + (c->out.data != NULL);
+    *(int *)arg += (c->in.data != NULL) + (c->out.data != NULL);
 }
 
 static void idle_connections_hold_no_buffers(void **state)
