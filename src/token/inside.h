@@ -17,20 +17,20 @@
 #include <stdatomic.h>
 
 enum {
-    WORK_MAX = 65536,     /* operations under way; above it FL_BUSY */
-    CREATE_ATTEMPTS = 3,  /* numbers tried when the store says that one is taken */
-    RANGE_MIN = 100,      /* as Hadoop's default batch */
+    WORK_MAX = 65536,    /* operations under way; above it FL_BUSY */
+    CREATE_ATTEMPTS = 3, /* numbers tried when the store says that one is taken */
+    RANGE_MIN = 100,     /* as Hadoop's default batch */
     RANGE_MAX = 10000,
-    SCAN_SLOTS = 4096,    /* looked at in one turn: some 50 us */
-    SCAN_BATCH = 64       /* expired tokens removed in one turn */
+    SCAN_SLOTS = 4096, /* looked at in one turn: some 50 us */
+    SCAN_BATCH = 64    /* expired tokens removed in one turn */
 };
 
-/* ---- one operation of a caller (work.c) -------------------------------------------------------------------------- */
+/* ---- one operation of a caller (work.c) ---------------------------------------------------------------------------- */
 
 /* Copies of what the caller gave, in one piece of memory with the store's room; wiped when freed. */
 struct token_work {
-    struct io_mail          mail; /* the way home when no store is involved */
-    struct token_work      *next; /* waiting for a number */
+    struct io_mail          mail;           /* the way home when no store is involved */
+    struct token_work      *next;           /* waiting for a number */
     struct token_work      *before, *after; /* all under way */
     struct tokens          *tokens;
     struct token_op        *op;
@@ -63,7 +63,7 @@ void token_create_start(struct token_work *w);    /* any registered thread */
 void token_create_numbered(struct token_work *w); /* w->number or w->status is set; home thread */
 void token_change_start(struct token_work *w);    /* renew, cancel */
 
-/* ---- ranges of numbers (numbers.c) ------------------------------------------------------------------------------- */
+/* ---- ranges of numbers (numbers.c) --------------------------------------------------------------------------------- */
 
 /* A range in use and one fetched ahead of need. Owns the works that wait. Thread: any; the lock is never held over a
  * call of the store. */
@@ -79,13 +79,13 @@ struct token_numbers {
     struct token_store_op refill;
 };
 FL_CHECKED enum fl_status token_numbers_init(struct tokens *t, struct fl_error *err);
-void token_numbers_done(struct tokens *t);
+void                      token_numbers_done(struct tokens *t);
 /* True: w->number is set. False: w waits, and token_create_numbered follows on its home thread. */
 bool token_numbers_take(struct token_work *w);
 /* Start: the first range, on the calling thread. */
 FL_CHECKED enum fl_status token_numbers_first(struct tokens *t, struct fl_error *err);
 
-/* ---- upkeep (roll.c, scan.c): reactor 0's thread ----------------------------------------------------------------- */
+/* ---- upkeep (roll.c, scan.c): reactor 0's thread ------------------------------------------------------------------- */
 
 struct token_roll {
     bool                  running;
@@ -96,7 +96,7 @@ struct token_roll {
 void token_roll_done(struct tokens *t);
 /* Start: one whole roll, waiting for the store. */
 FL_CHECKED enum fl_status token_roll_first(struct tokens *t, struct fl_error *err);
-void token_roll_if_due(struct tokens *t);
+void                      token_roll_if_due(struct tokens *t);
 
 struct token_expiry {
     struct token_store_op op;
@@ -113,12 +113,20 @@ struct token_scan {
 };
 void token_scan_if_due(struct tokens *t);
 
-/* ---- the manager (manager.c) ------------------------------------------------------------------------------------- */
+/* ---- the manager (manager.c) --------------------------------------------------------------------------------------- */
+
+/* Where the start waits for the store: one thread, one operation at a time. */
+struct token_wait {
+    pthread_mutex_t lock;
+    pthread_cond_t  came;
+    bool            over;
+};
 
 struct tokens {
     const struct token_store *backend;
     void                     *store;
     bool                      opened; /* the store */
+    struct token_wait         wait;
     struct token_table       *table;
     struct token_keys        *keys;
     enum token_algorithm      algorithm;
@@ -142,6 +150,6 @@ struct tokens {
 int64_t token_now_ms(const struct tokens *t);
 /* Start: submits op and waits for it. Returns its status. */
 FL_CHECKED enum fl_status token_store_wait(struct tokens *t, struct token_store_op *op, struct fl_error *err);
-void token_count(_Atomic uint64_t *counter);
+void                      token_count(_Atomic uint64_t *counter);
 
 #endif

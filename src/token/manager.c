@@ -62,15 +62,9 @@ static enum fl_status take_settings(struct tokens *t, const struct tokens_config
 
 /* ---- waiting for the store, at the start ------------------------------------------------------------------------- */
 
-struct wait {
-    pthread_mutex_t lock;
-    pthread_cond_t  came;
-    bool            over;
-};
-
 static void on_waited(struct token_store_op *op)
 {
-    struct wait *w = op->context;
+    struct token_wait *w = op->context;
 
     pthread_mutex_lock(&w->lock);
     w->over = true;
@@ -78,7 +72,7 @@ static void on_waited(struct token_store_op *op)
     pthread_mutex_unlock(&w->lock);
 }
 
-static void wait_here(struct wait *w)
+static void wait_here(struct token_wait *w)
 {
     fl_rcu_offline(); /* the store's thread may wait for readers */
     pthread_mutex_lock(&w->lock);
@@ -90,17 +84,15 @@ static void wait_here(struct wait *w)
 
 enum fl_status token_store_wait(struct tokens *t, struct token_store_op *op, struct fl_error *err)
 {
-    struct wait    w = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false };
     enum fl_status s;
 
     op->home = NULL;
-    op->context = &w;
+    op->context = &t->wait;
+    t->wait.over = false;
     op->done = on_waited;
     if ((s = t->backend->submit(t->store, op, err)) != FL_OK)
         return s;
-    wait_here(&w);
-    pthread_mutex_destroy(&w.lock);
-    pthread_cond_destroy(&w.came);
+    wait_here(&t->wait);
     if (op->status != FL_OK && err != NULL)
         *err = op->err;
     return op->status;
@@ -176,7 +168,8 @@ static enum fl_status make_parts(struct tokens *t, struct fl_error *err)
 {
     enum fl_status s;
 
-    if (pthread_mutex_init(&t->works_lock, NULL) != 0)
+    if (pthread_mutex_init(&t->works_lock, NULL) != 0 || pthread_mutex_init(&t->wait.lock, NULL) != 0 ||
+        pthread_cond_init(&t->wait.came, NULL) != 0)
         return fl_fail(err, FL_SYSTEM, 0, "no lock for token operations");
     if ((s = token_numbers_init(t, err)) != FL_OK || (s = give_rooms(t, err)) != FL_OK)
         return s;
@@ -197,9 +190,9 @@ static enum fl_status start(struct tokens *t, const struct tokens_config *config
         return s;
     }
     t->opened = true;
-    if ((s = token_roll_first(t, err)) != FL_OK)
+    if (token_roll_first(t, err) != FL_OK)
         return fl_fail_in(err, "the first master key");
-    if ((s = token_numbers_first(t, err)) != FL_OK)
+    if (token_numbers_first(t, err) != FL_OK)
         return fl_fail_in(err, "the first token numbers");
     return hook_upkeep(t, config->reactors, err);
 }
@@ -236,6 +229,8 @@ void tokens_close(struct tokens *t)
     token_keys_free(t->keys);
     token_numbers_done(t);
     pthread_mutex_destroy(&t->works_lock);
+    pthread_mutex_destroy(&t->wait.lock);
+    pthread_cond_destroy(&t->wait.came);
     free(t->rooms);
     free(t);
 }

@@ -27,6 +27,7 @@ static enum fl_status reserve(_Atomic int32_t *counter, const char *what, int32_
     int32_t        at = atomic_load(counter);
     enum fl_status s;
 
+    *granted = 0;
     do
         if ((s = token_store_range(what, at, wanted, granted, err)) != FL_OK)
             return s;

@@ -125,8 +125,8 @@ static void start_refill(struct tokens *t, struct io_reactor *home)
 {
     struct token_store_op *op = &t->numbers.refill;
 
-    struct fl_error        err;
-    enum fl_status         s;
+    struct fl_error err;
+    enum fl_status  s;
 
     op->home = home;
     op->count = t->numbers.want;

@@ -24,11 +24,11 @@ enum fl_status token_take_vlong(struct fl_slice *in, int64_t *v, struct fl_error
 {
     uint64_t bits = 0;
     size_t   count;
-    int8_t   first;
+    int      first; /* as a signed byte */
 
     if (in->len == 0)
         return ends_early(err);
-    first = (int8_t)in->at[0];
+    first = in->at[0] < 128 ? in->at[0] : in->at[0] - 256;
     if (first >= -112) {
         *v = first;
         *in = fl_slice_from(*in, 1);
@@ -47,7 +47,7 @@ enum fl_status token_take_vlong(struct fl_slice *in, int64_t *v, struct fl_error
 enum fl_status token_take_vint(struct fl_slice *in, int32_t *v, struct fl_error *err)
 {
     struct fl_slice rest = *in;
-    int64_t         wide;
+    int64_t         wide = 0;
     enum fl_status  s = token_take_vlong(&rest, &wide, err);
 
     if (s != FL_OK)
@@ -72,7 +72,7 @@ static enum fl_status take_counted(struct fl_slice *in, int32_t len, struct fl_s
 enum fl_status token_take_bytes(struct fl_slice *in, struct fl_slice *out, struct fl_error *err)
 {
     struct fl_slice rest = *in;
-    int32_t         len;
+    int32_t         len = 0;
     enum fl_status  s = token_take_vint(&rest, &len, err);
 
     if (s != FL_OK)
@@ -85,7 +85,7 @@ enum fl_status token_take_bytes(struct fl_slice *in, struct fl_slice *out, struc
 enum fl_status token_take_text(struct fl_slice *in, struct fl_slice *out, struct fl_error *err)
 {
     struct fl_slice rest = *in;
-    int32_t         len;
+    int32_t         len = 0;
     enum fl_status  s = token_take_vint(&rest, &len, err);
 
     if (s != FL_OK)
@@ -100,7 +100,7 @@ enum fl_status token_take_text(struct fl_slice *in, struct fl_slice *out, struct
 enum fl_status token_take_short_text(struct fl_slice *in, struct fl_slice *out, struct fl_error *err)
 {
     struct fl_slice rest = *in;
-    int32_t         len;
+    int32_t         len = 0;
     enum fl_status  s = token_take_vint(&rest, &len, err);
 
     if (s != FL_OK)

@@ -12,13 +12,13 @@
  *   LMDB       publish is store_job.committed, on the store's thread in commit order. A cancel is committed, then
  *              dropped from the table, then answered: if it can't be committed the token stays valid and the caller
  *              learns so, and there is no moment at which a refused token comes back.
- *   ZooKeeper  publish is called where the reply is handled on the one stream of replies and watch events. CREATE is
- *              create(DT_n) in a multi (NodeExists: FL_EXISTS), RENEW getData and setData with the version read, CANCEL
- *              the delete with its bell and the wait that follows it (publish at the delete's reply, done after the
- *              wait), EXPIRE getData and delete with the version read, NUMBERS the compare-and-set of the counter,
- *              ADD_KEY counter and node. What others changed arrives as events: tokens_learn_*, tokens_forget_*. Its
- *              table lacks tokens that exist, so table_is_whole is false and renewals and cancels of tokens that are
- *              unknown here are asked of it.
+ *   ZooKeeper  (the third that this is drawn to suit) publish is called where the reply is handled, on the one stream of
+ *              replies and watch events. CREATE is create(DT_n) in a multi (NodeExists: FL_EXISTS), RENEW getData and
+ *              setData with the version read, CANCEL the delete with its bell and the wait that follows it (publish at
+ *              the delete's reply, done after the wait), EXPIRE getData and delete with the version read, NUMBERS the
+ *              compare-and-set of the counter, ADD_KEY counter and node. What others changed arrives as events:
+ *              tokens_learn_*, tokens_forget_*. Its table lacks tokens that exist, so table_is_whole is false:
+ *              renewals and cancels of tokens unknown here are asked of it, and it learns before it publishes.
  * An operation of unknown outcome (a lost reply) is the store's to find out; if it can't, FL_TIMEOUT.
  *
  * Owns:    a store its connection or folder, and each operation's mail, next and room from submit until done.
@@ -70,9 +70,9 @@ struct token_store_op {
 };
 
 struct token_store {
-    const char *name; /* "memory", "lmdb", … */
-    bool   table_is_whole; /* what the manager's table lacks doesn't exist: no need to ask */
-    size_t room_bytes;
+    const char *name;           /* "memory", "lmdb", … */
+    bool        table_is_whole; /* what the manager's table lacks doesn't exist: no need to ask */
+    size_t      room_bytes;
     /* Loads by tokens_learn_* before it returns; *self is what the others get. */
     enum fl_status (*open)(void **self, void *arg, struct tokens *manager, struct fl_error *err);
     void (*close)(void *self); /* after it no callback comes; reactors have ended, so done may never have been called */

@@ -27,13 +27,16 @@ enum { FIRST_BUCKETS = 1024 };
 
 struct token_table *token_table_new(void)
 {
-    FL_AUTO(token_table) t = calloc(1, sizeof *t);
+    struct token_table *t = calloc(1, sizeof *t);
 
-    if (t == NULL || (t->slabs = token_slabs_new()) == NULL ||
-        (t->nodes = cds_lfht_new(FIRST_BUCKETS, FIRST_BUCKETS, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL)) ==
-            NULL)
+    if (t == NULL)
         return NULL;
-    return FL_TAKE(t);
+    t->slabs = token_slabs_new();
+    t->nodes = cds_lfht_new(FIRST_BUCKETS, FIRST_BUCKETS, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL);
+    if (t->slabs != NULL && t->nodes != NULL)
+        return t;
+    token_table_free(t);
+    return NULL;
 }
 
 static void remove_all(struct token_table *t)
@@ -41,7 +44,8 @@ static void remove_all(struct token_table *t)
     struct cds_lfht_iter  i;
     struct cds_lfht_node *n;
 
-    cds_lfht_for_each(t->nodes, &i, n) cds_lfht_del(t->nodes, n); /* their memory goes with the slabs */
+    for (cds_lfht_first(t->nodes, &i); (n = cds_lfht_iter_get_node(&i)) != NULL; cds_lfht_next(t->nodes, &i))
+        cds_lfht_del(t->nodes, n); /* their memory goes with the slabs */
 }
 
 void token_table_free(struct token_table *t)

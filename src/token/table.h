@@ -16,7 +16,6 @@ struct token_entry;
 
 struct token_table *token_table_new(void);
 void                token_table_free(struct token_table *t); /* NULL is fine */
-FL_AUTO_DEFINE(token_table);
 
 /* Room for an identifier and a password, which the caller fills before adding. NULL without memory. */
 struct token_entry *token_entry_new(struct token_table *t, struct fl_slice identifier, size_t password_len,
@@ -42,8 +41,8 @@ FL_CHECKED enum fl_status token_table_expire(struct token_table *t, int32_t numb
 
 /* A part of a walk over all entries: at most `slots` of them from *place on; gives the numbers of those whose renew
  * date is below before_ms, at most `room`. Advice only, since entries change meanwhile. place->end: all were seen. */
-size_t token_table_past(struct token_table *t, struct slab_place *place, unsigned slots, int64_t before_ms,
-                        int32_t *numbers, size_t room);
+size_t   token_table_past(struct token_table *t, struct slab_place *place, unsigned slots, int64_t before_ms,
+                          int32_t *numbers, size_t room);
 uint64_t token_table_live(const struct token_table *t);
 
 #endif

@@ -184,7 +184,7 @@ static enum fl_status check_op(const struct token_op *op, struct fl_error *err)
 
 enum fl_status tokens_submit(struct tokens *t, struct token_op *op, struct fl_error *err)
 {
-    struct token_work *w;
+    struct token_work *w = NULL;
     enum fl_status     s;
 
     op->status = FL_OK;
