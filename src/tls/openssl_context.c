@@ -2,6 +2,7 @@
 #include "tls/openssl_inside.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 /* AES-128 first: the cheapest at every record size where there are AES instructions. */
 #define DEFAULT_CIPHERSUITES "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384"
 #define GROUPS "X25519:P-256:P-384"
-enum { SESSION_SECONDS = 3600 };
+enum { SESSION_SECONDS = 3600, SECURE_HEAP = 1 << 20, SECURE_LEAST = 16 };
 
 enum fl_status openssl_reason(struct fl_error *err, enum fl_status status)
 {
@@ -24,6 +25,14 @@ enum fl_status openssl_reason(struct fl_error *err, enum fl_status status)
         snprintf(err->text + len, sizeof err->text - len, ": %s", reason != NULL ? reason : "no reason given");
     ERR_clear_error();
     return status;
+}
+
+/* OpenSSL keeps private keys in its secure heap if there is one: locked, left out of core dumps, wiped. Where it can't be
+ * made, or the limit of locked memory is reached, TLS works all the same. The heap is of the process and stays. */
+static void make_secure_heap(void)
+{
+    FL_IGNORE(!CRYPTO_secure_malloc_init(SECURE_HEAP, SECURE_LEAST));
+    ERR_clear_error();
 }
 
 /* ---- files ---------------------------------------------------------------------------------------------------------- */
@@ -278,10 +287,12 @@ static enum fl_status fill(struct openssl_context *c, const struct tls_config *c
 
 enum fl_status openssl_context_new(void **out, const struct tls_config *config, struct fl_error *err)
 {
+    static pthread_once_t   once = PTHREAD_ONCE_INIT;
     struct openssl_context *c;
     enum fl_status          s;
 
     ERR_clear_error();
+    pthread_once(&once, make_secure_heap);
     if (openssl_bio_method() == NULL || (c = calloc(1, sizeof *c)) == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a TLS context");
     c->client = config->client;

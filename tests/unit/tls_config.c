@@ -42,6 +42,28 @@ static void a_good_config_says_whose_certificate_it_is(void **state)
     tls_context_free(NULL);
 }
 
+static void private_keys_lie_in_locked_memory(void **state)
+{
+    const struct tls_identity *identities[] = { &files.server, &files.rsa_server };
+
+    (void)state;
+    for (size_t i = 0; i < FL_COUNT(identities); i++) {
+        struct tls_config   config = { .certificate_file = identities[i]->cert_file,
+                                       .private_key_file = identities[i]->key_file };
+        struct tls_context *first = NULL, *t = NULL;
+        size_t              before;
+
+        assert_int_equal(tls_context_new(&first, &config, NULL), FL_OK); /* makes the heap */
+        assert_int_equal(CRYPTO_secure_malloc_initialized(), 1);
+        before = CRYPTO_secure_used();
+        assert_int_equal(tls_context_new(&t, &config, NULL), FL_OK);
+        assert_true(CRYPTO_secure_used() > before);
+        tls_context_free(t);
+        assert_int_equal(CRYPTO_secure_used(), before); /* wiped and given back */
+        tls_context_free(first);
+    }
+}
+
 static void key_and_certificate_may_share_a_file(void **state)
 {
     struct tls_config   config = { 0 };
@@ -189,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_config_says_whose_certificate_it_is),
+        cmocka_unit_test(private_keys_lie_in_locked_memory),
         cmocka_unit_test(key_and_certificate_may_share_a_file),
         cmocka_unit_test(a_missing_file_is_named_with_its_cause),
         cmocka_unit_test(a_file_without_the_right_contents_is_named),
