@@ -41,7 +41,9 @@ struct keys_config {
 /* Start; the calling thread is no reader yet, or one that is online. Loads everything. FL_MALFORMED: a record is
  * damaged; the sentence names it. */
 FL_CHECKED enum fl_status keys_open(struct keys **out, const struct keys_config *config, struct fl_error *err);
-void                      keys_close(struct keys *k);
+/* The same threads, when the reactors have ended and before the store closes: waits for the changes on their way, of
+ * which those whose done could not be delivered any more are dropped. NULL is fine. */
+void keys_close(struct keys *k);
 
 /* Reader. NULL when there is none. Names are compared as bytes. */
 const struct key *keys_find(struct keys *k, struct fl_slice name);

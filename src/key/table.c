@@ -101,6 +101,8 @@ void keys_close(struct keys *k)
     if (k == NULL)
         return;
     if (k->table != NULL) {
+        if (k->store != NULL)
+            store_settle(k->store); /* changes on their way publish to the table */
         became = key_table_enter();
         free_table(k);
         key_table_leave(became);

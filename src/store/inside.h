@@ -121,6 +121,7 @@ struct task {
     enum fl_status (*run)(struct store *s, struct task *t, struct fl_error *err);
     enum fl_status  status;
     struct fl_error err;
+    bool            after_jobs; /* waits for those that wait already */
     bool            over;
 };
 

@@ -53,6 +53,9 @@ struct store_job {
 };
 /* Any thread. FL_BUSY above 65,536 waiting jobs, FL_CLOSED after close began; then done is not called. */
 FL_CHECKED enum fl_status store_submit(struct store *s, struct store_job *j, struct fl_error *err);
+/* Waits until the store's thread is through with every job: committed has run, done has run or is in the mail. Blocking;
+ * any thread but reactors. With it a room makes sure that no job of its own comes any more before it ends. */
+void store_settle(struct store *s);
 
 /* Inside apply. Keys are 1 to STORE_KEY_MAX bytes (names of any length: store_name_key). Values are sealed and opened
  * here; FL_MALFORMED: a record doesn't open, for it is damaged or was moved. The tables under RCU don't show yet what

@@ -6,6 +6,11 @@ enum { WROTE_AND_REFUSED = -1 };
 /* ---- waiting
  * ----------------------------------------------------------------------------------------------------------------- */
 
+static bool task_is_due(const struct store *s)
+{
+    return s->tasks != NULL && (!s->tasks->after_jobs || s->first == NULL);
+}
+
 /* What there is to do next: a task, or the jobs that wait, up to GROUP_MAX. *count is 0 for a task; false: the end. */
 static bool take_work(struct store *s, struct task **task, struct store_job *jobs[GROUP_MAX], size_t *count)
 {
@@ -15,8 +20,10 @@ static bool take_work(struct store *s, struct task **task, struct store_job *job
     pthread_mutex_lock(&s->lock);
     while (s->tasks == NULL && s->first == NULL && !s->closing)
         pthread_cond_wait(&s->work, &s->lock);
-    if ((*task = s->tasks) != NULL)
+    if (task_is_due(s)) {
+        *task = s->tasks;
         s->tasks = (*task)->next;
+    }
     while (*task == NULL && s->first != NULL && *count < GROUP_MAX) {
         jobs[(*count)++] = s->first;
         s->first = s->first->next;
@@ -211,4 +218,19 @@ enum fl_status writer_do(struct store *s, struct task *t, struct fl_error *err)
     if (t->status != FL_OK && err != NULL)
         *err = t->err;
     return t->status;
+}
+
+static enum fl_status do_nothing(struct store *s, struct task *t, struct fl_error *err)
+{
+    (void)s;
+    (void)t;
+    (void)err;
+    return FL_OK;
+}
+
+void store_settle(struct store *s)
+{
+    struct task t = { .run = do_nothing, .after_jobs = true };
+
+    FL_IGNORE(writer_do(s, &t, NULL)); /* FL_CLOSED: closing settles as well */
 }

@@ -61,9 +61,9 @@ static void open_keys(struct rig *r)
 
 static void close_keys(struct rig *r)
 {
-    rig_close(r);
     keys_close(keys);
     keys = NULL;
+    rig_close(r);
 }
 
 static void reopen_keys(struct rig *r)
@@ -296,10 +296,30 @@ static void a_change_without_a_home_is_answered_too(void **state)
 
     c.home = NULL;
     assert_int_equal(keys_submit(keys, &c, NULL), FL_OK);
-    rig_close(r); /* which waits for it */
+    store_settle(r->store);
     assert_int_equal(c.status, FL_OK);
     assert_non_null(keys_find(keys, FL_LIT("k")));
     key_change_done(&c);
+}
+
+static void closing_waits_for_what_is_on_its_way(void **state)
+{
+    struct rig       *r = *state;
+    struct key_change c[20];
+    char              names[20][8];
+
+    for (int i = 0; i < 20; i++) {
+        snprintf(names[i], sizeof names[i], "k%d", i);
+        c[i] = change_of(KEY_CREATE, fl_slice_str(names[i]));
+        c[i].home = NULL;
+        assert_int_equal(keys_submit(keys, &c[i], NULL), FL_OK);
+    }
+    reopen_keys(r);
+    assert_int_equal(keys_count(keys), 20);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(c[i].status, FL_OK);
+        key_change_done(&c[i]);
+    }
 }
 
 /* ---- records that do not belong together
@@ -398,6 +418,7 @@ int main(void)
         WITH_KEYS(a_repeated_roll_keeps_given_material),
         WITH_KEYS(wrong_material_is_refused_and_nothing_written),
         WITH_KEYS(a_change_without_a_home_is_answered_too),
+        WITH_KEYS(closing_waits_for_what_is_on_its_way),
         WITH_KEYS(missing_material_is_noticed),
         WITH_KEYS(a_version_without_its_key_is_noticed),
         WITH_KEYS(a_version_of_another_number_is_noticed),
