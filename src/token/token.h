@@ -104,7 +104,8 @@ struct token_op {
     int64_t          expiry_ms; /* create, renew: the renewDate */
     void            *private_;
 };
-/* FL_OK: done will come. Otherwise nothing happened (FL_BUSY: too many under way). Any registered thread. */
+/* FL_OK: done will come. Otherwise nothing happened: FL_BUSY, too many under way; FL_USAGE, a creation without owner,
+ * with names that aren't UTF-8, or too long. Any registered thread. */
 FL_CHECKED enum fl_status tokens_submit(struct tokens *t, struct token_op *op, struct fl_error *err);
 void token_op_done(struct token_op *op); /* frees and wipes the outputs; after done, or when submit refused */
 

@@ -1,3 +1,4 @@
+#include "base/encode.h"
 #include "token/inside.h"
 
 #include <assert.h>
@@ -152,6 +153,8 @@ static enum fl_status check_text(const char *what, struct fl_slice text, struct 
     if (text.len > TOKEN_IDENTIFIER_MAX)
         return fl_fail(err, FL_USAGE, 0, "%s of %zu bytes, where at most %d are allowed", what, text.len,
                        TOKEN_IDENTIFIER_MAX);
+    if (!fl_utf8_valid(text)) /* Java would read it as another name */
+        return fl_fail(err, FL_USAGE, 0, "%s is not UTF-8", what);
     return FL_OK;
 }
 

@@ -395,7 +395,7 @@ static void assert_usage(struct world *w, struct call *c, const char *sentence)
     token_op_done(&c->op);
 }
 
-static void a_request_without_owner_or_with_enormous_names_is_refused(void **state)
+static void a_request_without_owner_or_with_names_that_cannot_be_is_refused(void **state)
 {
     static char  name[40000];
     struct world w;
@@ -404,6 +404,8 @@ static void a_request_without_owner_or_with_enormous_names_is_refused(void **sta
     (void)state;
     start(&w);
     assert_usage(&w, &c, "a token needs an owner");
+    c = create_call("alice", "ya\xffrn");
+    assert_usage(&w, &c, "renewer is not UTF-8");
     memset(name, 'x', sizeof name - 1);
     c = create_call(name, "yarn");
     assert_usage(&w, &c, "owner of 39999 bytes, where at most 32768 are allowed");
@@ -540,7 +542,7 @@ int main(void)
         cmocka_unit_test(a_presented_identifier_that_is_none_fails_in_the_words_of_java),
         cmocka_unit_test(owner_or_renewer_cancel_whatever_the_password),
         cmocka_unit_test(cancels_are_refused_in_the_order_and_words_of_hadoop),
-        cmocka_unit_test(a_request_without_owner_or_with_enormous_names_is_refused),
+        cmocka_unit_test(a_request_without_owner_or_with_names_that_cannot_be_is_refused),
         cmocka_unit_test(settings_out_of_range_are_refused),
         cmocka_unit_test(two_threads_issue_unique_numbers),
     };

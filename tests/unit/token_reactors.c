@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { REACTORS = 2, CHAINS = 8, ROUNDS = 150 };
+enum { REACTORS = 2, CHAINS = 8, ROUNDS = 60 };
 
 /* One token after the other through its whole life. Asserts of cmocka are the main thread's, so faults are counted. */
 struct chain {
