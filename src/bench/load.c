@@ -34,6 +34,7 @@ struct share {
 
 struct conn {
     struct share       *share;
+    struct io_reactor  *reactor;
     struct http_client *client;
     enum load_op        op;
     size_t              next_token;
@@ -123,18 +124,20 @@ static void count(struct conn *c, const struct http_reply *reply, const struct f
                           memory_order_relaxed);
 }
 
+/* An answer's time is its turn's: it was there when the turn began, and what follows in the turn is our own work. The
+ * next request, which leaves at the turn's end, counts from the same moment. */
 static void on_reply(struct http_client *client, const struct http_reply *reply, const struct fl_error *err,
                      void *owner)
 {
     struct conn *c = owner;
-    uint64_t     now = fl_now_ns();
+    uint64_t     now = io_now_ns(c->reactor);
 
     (void)client;
     count(c, reply, err, now);
     if (now >= c->share->run->measure_to_ns)
         retire(c);
     else
-        send_next(c, now); /* an answer's time is the next request's: a clock read less */
+        send_next(c, now);
 }
 
 static void begin_share(struct io_reactor *r, void *arg)
@@ -156,6 +159,7 @@ static void begin_share(struct io_reactor *r, void *arg)
         struct fl_error           err;
 
         c->share = s;
+        c->reactor = r;
         c->next_token = (s->first_conn + i) % s->plan->verify_count;
         if (http_client_new(&c->client, r, &config, &err) == FL_OK) {
             send_next(c, fl_now_ns());
