@@ -27,7 +27,7 @@ static void print_us(FILE *out, double us, int width)
 
 static void table_line(FILE *out, const struct report_row *row, enum load_op op)
 {
-    static const double       points[] = { 50, 90, 99, 99.9, 100 };
+    static const double       points[] = { 50, 90, 99, 99.9 };
     const struct load_result *r = &row->result;
 
     if (r->good[op] + r->bad[op] == 0)
@@ -36,6 +36,7 @@ static void table_line(FILE *out, const struct report_row *row, enum load_op op)
             load_op_name(op), (double)r->good[op] / r->seconds, (unsigned long long)r->bad[op]);
     for (size_t i = 0; i < FL_COUNT(points); i++)
         print_us(out, (double)fl_hist_percentile(r->latency[op], points[i]) / 1e3, 8);
+    print_us(out, (double)fl_hist_max(r->latency[op]) / 1e3, 8); /* exact, where percentiles are of buckets */
     if (op == LOAD_VERIFY || r->good[LOAD_VERIFY] == 0) {
         print_us(out, per_request_us(r->server_cpu_s, r), 8);
         print_us(out, per_request_us(r->own_cpu_s, r), 8);
