@@ -138,6 +138,33 @@ void kms_send_empty(struct kms_call *c)
     kms_send(c, &(struct kms_answer){ .status = 200, .content_type = "text/plain;charset=utf-8" });
 }
 
+enum { REASON_MAX = 1024 }; /* Jetty's */
+
+/* The reason phrase goes out in ISO-8859-1; what that lacks becomes '?'. Into the arena; the text itself if that is
+ * full or nothing needs changing. */
+static struct fl_slice reason_of(struct kms_call *c, struct fl_slice text)
+{
+    uint8_t *to;
+    size_t   n = 0;
+    bool     ascii = text.len <= REASON_MAX;
+
+    for (size_t i = 0; ascii && i < text.len; i++)
+        ascii = text.at[i] < 0x80;
+    if (ascii || (to = fl_arena_take(c->arena, REASON_MAX)) == NULL)
+        return text;
+    for (size_t i = 0; i < text.len && n < REASON_MAX; i++) {
+        uint8_t b = text.at[i];
+
+        if ((b == 0xc2 || b == 0xc3) && i + 1 < text.len)
+            to[n++] = (uint8_t)((b & 3) << 6 | (text.at[++i] & 0x3f));
+        else if (b < 0x80)
+            to[n++] = b;
+        else if (b >= 0xc0)
+            to[n++] = '?';
+    }
+    return fl_slice_of(to, n);
+}
+
 /* ---- the container's answers ------------------------------------------------------------------------------------- */
 
 static bool has_page(enum http_method m)
@@ -149,7 +176,9 @@ static struct fl_slice page_head(struct kms_call *c, const struct kms_page *p, c
 {
     struct fl_buf *b = cleared(&c->here->head);
 
-    FL_BUF_LIT(b, "Pragma: no-cache\r\nX-Content-Type-Options: nosniff\r\nX-XSS-Protection: 1; mode=block\r\n");
+    if (!p->outside)
+        FL_BUF_LIT(b, "Pragma: no-cache\r\n");
+    FL_BUF_LIT(b, "X-Content-Type-Options: nosniff\r\nX-XSS-Protection: 1; mode=block\r\n");
     if (p->challenge != NULL)
         fl_buf_printf(b, "WWW-Authenticate: %s\r\n", p->challenge);
     if (p->clear_cookie)
@@ -167,10 +196,11 @@ void kms_send_page(struct kms_call *c, const struct kms_page *p)
 {
     struct fl_buf  *body = kms_body(c);
     const char     *type = has_page(c->r->method) ? kms_page_put(c, p, body) : NULL;
-    struct fl_slice head = page_head(c, p, type), reason = p->reason.len > 0 ? p->reason : p->message;
+    struct fl_slice head = page_head(c, p, type), reason;
 
     if (!kms_write_notes(c))
         return;
+    reason = reason_of(c, p->reason.len > 0 ? p->reason : p->message);
     count(c, p->status);
     if (p->thrown || head.at == NULL || body->failed)
         http_answer_close(c->x, p->status, reason, head, fl_buf_slice(body));
@@ -178,9 +208,13 @@ void kms_send_page(struct kms_call *c, const struct kms_page *p)
         http_answer(c->x, p->status, reason, head, fl_buf_slice(body));
 }
 
-void kms_send_bad_message(struct kms_call *c)
+void kms_send_bad_message(struct kms_call *c, struct fl_slice reason)
 {
+    struct fl_buf *b = kms_body(c);
+
     count(c, 400);
-    http_answer_close(c->x, 400, FL_LIT("Bad Request"), FL_LIT("Content-Type: text/html;charset=iso-8859-1\r\n"),
-                      FL_LIT("<h1>Bad Message 400</h1><pre>reason: Bad Request</pre>"));
+    FL_BUF_LIT(b, "<h1>Bad Message 400</h1><pre>reason: ");
+    fl_buf_put_slice(b, reason);
+    FL_BUF_LIT(b, "</pre>");
+    http_answer_close(c->x, 400, reason, FL_LIT("Content-Type: text/html;charset=iso-8859-1\r\n"), fl_buf_slice(b));
 }

@@ -130,6 +130,10 @@ enum kms_token_op kms_token_op_of(const struct kms_call *c);
 void              kms_token_operation(struct kms_call *c, enum kms_token_op op, const struct auth_cookie *cookie);
 /* Puts doAs in force (3.9). shown: how a refusal names who asks. False: answered or parked. */
 FL_CHECKED bool kms_act_for(struct kms_call *c, struct fl_slice shown);
+/* The short form of a user's name. False: thrown at, for Java finds it malformed. */
+FL_CHECKED bool kms_take_name(struct kms_call *c, struct fl_slice name, struct fl_slice *short_name);
+/* A runtime exception in Java: the container answers 500, and closes. */
+void kms_throw(struct kms_call *c, struct fl_slice what);
 /* Our own pages that need no authentication: true when one was answered. */
 bool kms_admin_open(struct kms_call *c);
 /* /jmx behind the filter. */
@@ -189,11 +193,13 @@ struct kms_page {
     struct fl_slice message; /* also the reason, unless reason is given */
     struct fl_slice reason;
     const char     *challenge;
-    bool            clear_cookie, thrown; /* thrown: an exception of the container, the connection closes */
+    bool            clear_cookie;
+    bool            thrown;  /* an exception of the container: the connection closes */
+    bool            outside; /* of the filter: fewer headers */
 };
 /* The container's own answers: few headers, a small page. */
 void kms_send_page(struct kms_call *c, const struct kms_page *p);
-void kms_send_bad_message(struct kms_call *c); /* 400 of a bad escape in the path; closes */
+void kms_send_bad_message(struct kms_call *c, struct fl_slice reason); /* 400 of a bad path; closes */
 /* The page's form by Accept; NULL: none is acceptable. page.c */
 const char *kms_page_put(const struct kms_call *c, const struct kms_page *p, struct fl_buf *out);
 
@@ -259,6 +265,8 @@ void kms_reencrypt_batch(struct kms_call *c);
 /* ---- payload.c: reading a request's JSON ------------------------------------------------------------------------- */
 
 struct json_value;
+/* False: refused, for Content-Type can't be read. Asked of every resource, whether it takes a body or not. */
+FL_CHECKED bool kms_check_media_type(struct kms_call *c);
 /* The body as an object (null: NULL) or array. False: refused. */
 FL_CHECKED bool kms_payload(struct kms_call *c, bool array, const struct json_value **out);
 /* A member that must be a string or null: *out.at NULL when absent or null. False: refused by its class. */

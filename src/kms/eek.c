@@ -31,6 +31,28 @@ static void refuse_crypto(struct kms_call *c, struct fl_slice kek)
 
 /* ---- generate ---------------------------------------------------------------------------------------------------- */
 
+/* The decimal digit at the front of s, of any script of the Basic Multilingual Plane, as Java's parseInt takes it;
+ * -1: none. *len: its bytes. */
+static int digit_of(struct fl_slice s, size_t *len)
+{
+    static const uint16_t zeroes[] = { 0x660,  0x6f0,  0x7c0,  0x966,  0x9e6,  0xa66,  0xae6,  0xb66,  0xbe6,
+                                       0xc66,  0xce6,  0xd66,  0xde6,  0xe50,  0xed0,  0xf20,  0x1040, 0x1090,
+                                       0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40,
+                                       0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10 };
+    uint32_t              c = s.at[0];
+
+    *len = c < 0x80 ? 1 : c < 0xe0 ? 2 : 3;
+    if (c < 0x80)
+        return c >= '0' && c <= '9' ? (int)(c - '0') : -1;
+    if (s.len < *len || c < 0xc2 || c >= 0xf0)
+        return -1;
+    c = *len == 2 ? (c & 0x1f) << 6 | (s.at[1] & 0x3f) : (c & 0xf) << 12 | (s.at[1] & 0x3fU) << 6 | (s.at[2] & 0x3f);
+    for (size_t i = 0; i < FL_COUNT(zeroes); i++)
+        if (c >= zeroes[i] && c < zeroes[i] + 10U)
+            return (int)(c - zeroes[i]);
+    return -1;
+}
+
 /* Integer.valueOf of a decoded parameter; an empty one is the default. False: refused. */
 static FL_CHECKED bool read_count(struct kms_call *c, int64_t *count)
 {
@@ -44,9 +66,13 @@ static FL_CHECKED bool read_count(struct kms_call *c, int64_t *count)
     if (text.at[0] == '-' || text.at[0] == '+')
         digits = fl_slice_from(text, 1);
     good = digits.len > 0;
-    for (size_t i = 0; good && i < digits.len; i++) {
-        good = digits.at[i] >= '0' && digits.at[i] <= '9' && n <= INT32_MAX;
-        n = n * 10 + (digits.at[i] - '0');
+    while (good && digits.len > 0) {
+        size_t len;
+        int    digit = digit_of(digits, &len);
+
+        good = digit >= 0 && n <= INT32_MAX;
+        n = n * 10 + digit;
+        digits = fl_slice_from(digits, len);
     }
     *count = negative ? -n : n;
     if (good && *count >= INT32_MIN && *count <= INT32_MAX)
@@ -307,7 +333,6 @@ struct element {
     struct eek      eek;
     struct fl_slice inner_version; /* must be EEK */
     struct fl_slice inner_name;
-    bool            has_material;
 };
 
 static FL_CHECKED bool read_inner(struct kms_call *c, const struct json_value *v, struct element *e)
@@ -323,11 +348,13 @@ static FL_CHECKED bool read_inner(struct kms_call *c, const struct json_value *v
         kms_refuse_cast(c, inner, "java.util.Map");
         return false;
     }
-    if (!kms_payload_text(c, inner, "versionName", &e->inner_version) ||
-        !kms_payload_text(c, inner, "material", &material))
+    if (!kms_payload_text(c, inner, "versionName", &e->inner_version))
         return false;
-    e->has_material = material.at != NULL;
-    return !e->has_material || kms_payload_bytes(c, material, &e->eek.material);
+    if (e->inner_version.at == NULL) {
+        refuse_null(c, "versionName");
+        return false;
+    }
+    return kms_payload_text(c, inner, "material", &material) && need_bytes(c, material, "material", &e->eek.material);
 }
 
 static FL_CHECKED bool read_element(struct kms_call *c, const struct json_value *v, struct element *e)
@@ -387,9 +414,9 @@ static FL_CHECKED bool put_elements(struct kms_call *c, const struct element *li
     for (size_t i = 0; i < count; i++) {
         const struct element *e = &list[i];
 
-        if (!fl_slice_equal(e->inner_version, FL_LIT("EEK")) || !e->has_material) {
+        if (!fl_slice_equal(e->inner_version, FL_LIT("EEK"))) {
             kms_refuse(c, KMS_F_ARGUMENT, "encryptedKey version name must be 'EEK', but found '%.*s'",
-                       FL_SLICE_ARGS(e->inner_version.at == NULL ? FL_LIT("null") : e->inner_version));
+                       FL_SLICE_ARGS(e->inner_version));
             return false;
         }
         kms_put_array_item(b, i == 0);

@@ -112,6 +112,42 @@ static FL_CHECKED bool by_token(struct kms_call *c, struct fl_slice url_text)
     return true;
 }
 
+/* ---- names of users ----------------------------------------------------------------------------------------------- */
+
+/* primary[/host][@REALM], no part empty and none with '/' or '@' of its own. Java takes a name without '@' as it is. */
+static bool malformed(struct fl_slice name)
+{
+    size_t at = fl_slice_find(name, '@'), slash = fl_slice_find(name, '/');
+
+    if (at == SIZE_MAX)
+        return false;
+    if (fl_slice_find(fl_slice_from(name, at + 1), '@') != SIZE_MAX || at + 1 == name.len || at == 0)
+        return true;
+    if (slash == SIZE_MAX)
+        return false;
+    return slash == 0 || slash + 1 == at || slash > at || fl_slice_find_last(name, '/') != slash;
+}
+
+void kms_throw(struct kms_call *c, struct fl_slice what)
+{
+    kms_send_page(
+        c, &(struct kms_page){ .status = 500, .message = what, .reason = FL_LIT("Server Error"), .thrown = true });
+}
+
+bool kms_take_name(struct kms_call *c, struct fl_slice name, struct fl_slice *short_name)
+{
+    struct fl_buf *b = &c->here->text;
+
+    *short_name = auth_short_name(name);
+    if (!malformed(name))
+        return true;
+    fl_buf_clear(b);
+    FL_BUF_LIT(b, "java.lang.IllegalArgumentException: Malformed Kerberos name: ");
+    fl_buf_put_slice(b, name);
+    kms_throw(c, fl_buf_slice(b));
+    return false;
+}
+
 /* ---- doAs -------------------------------------------------------------------------------------------------------- */
 
 static void refuse_host(struct kms_call *c, struct fl_slice shown)
@@ -129,13 +165,11 @@ bool kms_act_for(struct kms_call *c, struct fl_slice shown)
     if (wanted.at == NULL)
         return true;
     if (wanted.len == 0) {
-        struct fl_slice why = FL_LIT("java.lang.IllegalArgumentException: Null user");
-
-        kms_send_page(
-            c, &(struct kms_page){ .status = 500, .message = why, .reason = FL_LIT("Server Error"), .thrown = true });
+        kms_throw(c, FL_LIT("java.lang.IllegalArgumentException: Null user"));
         return false;
     }
-    wanted_short = auth_short_name(wanted);
+    if (!kms_take_name(c, wanted, &wanted_short))
+        return false;
     answer = auth_proxy_user_allowed(proxies, c->user_short, wanted_short, NULL);
     if (answer == ACL_NEEDS_GROUPS) {
         if (!kms_need_groups(c, wanted_short))
@@ -235,6 +269,5 @@ bool kms_filter(struct kms_call *c)
     } else if (!by_authenticator(c, state, &fault)) {
         return false;
     }
-    c->user_short = auth_short_name(c->user);
-    return kms_act_for(c, c->user);
+    return kms_take_name(c, c->user, &c->user_short) && kms_act_for(c, c->user);
 }

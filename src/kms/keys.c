@@ -6,25 +6,59 @@
 
 #define ACL_NAME "key.acl.name"
 
-/* The part of a cipher before the first '/' is what Java asks a generator for. */
-static bool can_generate(struct fl_slice cipher)
-{
-    size_t slash = fl_slice_find(cipher, '/');
+/* The JDK's key generators that a cipher may name: the part before its first '/'. Those that Java has beside them
+ * (Blowfish, RC2, DESede, …) count as unknown: nothing would be encrypted with such keys. */
+static const struct generator {
+    const char *algorithm;
+    const char *refusal; /* of a length it can't make */
+    enum { AES, DES, HMAC } kind;
+} generators[] = {
+    { "AES", "Wrong keysize: must be equal to 128, 192 or 256", AES },
+    { "DES", "Wrong keysize: must be equal to 56", DES },
+    { "HmacMD5", "Key length must be at least 40 bits", HMAC },
+    { "HmacSHA1", "Key length must be at least 40 bits", HMAC },
+    { "HmacSHA224", "Key length must be at least 40 bits", HMAC },
+    { "HmacSHA256", "Key length must be at least 40 bits", HMAC },
+    { "HmacSHA384", "Key length must be at least 40 bits", HMAC },
+    { "HmacSHA512", "Key length must be at least 40 bits", HMAC },
+};
 
-    return fl_slice_equal_nocase(fl_slice_of(cipher.at, slash == SIZE_MAX ? cipher.len : slash), FL_LIT("AES"));
+enum { HMAC_BITS_MAX = 65536 }; /* Java overflows or runs out of memory far beyond */
+
+static const struct generator *generator_of(struct fl_slice cipher)
+{
+    size_t          slash = fl_slice_find(cipher, '/');
+    struct fl_slice algorithm = fl_slice_of(cipher.at, slash == SIZE_MAX ? cipher.len : slash);
+
+    for (size_t i = 0; i < FL_COUNT(generators); i++)
+        if (fl_slice_equal_nocase(algorithm, fl_slice_str(generators[i].algorithm)))
+            return &generators[i];
+    return NULL;
 }
 
-/* False: refused as the JDK's key generator refuses. */
-static FL_CHECKED bool check_generator(struct kms_call *c, struct fl_slice cipher, int64_t bits)
+static bool makes(const struct generator *g, int64_t bits)
 {
-    if (!can_generate(cipher)) {
+    switch (g->kind) {
+    case AES: return bits == 128 || bits == 192 || bits == 256;
+    case DES: return bits == 56;
+    default: return bits >= 40 && bits <= HMAC_BITS_MAX;
+    }
+}
+
+/* False: refused as the JDK's key generator refuses. *bytes: how long the material would be. */
+static FL_CHECKED bool check_generator(struct kms_call *c, struct fl_slice cipher, int64_t bits, size_t *bytes)
+{
+    const struct generator *g = generator_of(cipher);
+
+    if (g == NULL) {
         kms_refuse(c, KMS_F_UNDECLARED, NULL);
         return false;
     }
-    if (bits != 128 && bits != 192 && bits != 256) {
-        kms_refuse(c, KMS_F_KEY_SIZE, "Wrong keysize: must be equal to 128, 192 or 256");
+    if (!makes(g, bits)) {
+        kms_refuse(c, KMS_F_KEY_SIZE, "%s", g->refusal);
         return false;
     }
+    *bytes = (size_t)(bits + 7) / 8 + (g->kind == DES); /* DES counts its parity bits in the material only */
     return true;
 }
 
@@ -212,12 +246,13 @@ static FL_CHECKED bool list_attributes(struct kms_call *c, struct creation *n, b
 static FL_CHECKED bool check_creation(struct kms_call *c, struct creation *n)
 {
     struct fl_slice low = kms_lower(c->arena, n->name);
+    size_t          bytes = n->material.len;
 
     if (n->cipher.at == NULL)
         n->cipher = fl_slice_str(c->kms->config.default_key_cipher);
     if (n->bits == 0)
         n->bits = c->kms->config.default_key_bits;
-    if (n->material_text.at == NULL && !check_generator(c, n->cipher, n->bits))
+    if (n->material_text.at == NULL && !check_generator(c, n->cipher, n->bits, &bytes))
         return false;
     if (n->name.len > KEY_NAME_MAX) {
         kms_refuse(c, KMS_F_ARGUMENT, "Key name of %zu bytes, where 1 to %d are allowed", n->name.len, KEY_NAME_MAX);
@@ -231,7 +266,7 @@ static FL_CHECKED bool check_creation(struct kms_call *c, struct creation *n)
         kms_refuse(c, KMS_F_IO, "Key %.*s already exists in %s", FL_SLICE_ARGS(n->name), c->kms->provider_uri);
         return false;
     }
-    return n->material_text.at == NULL || check_length(c, n->bits, n->material.len);
+    return check_length(c, n->bits, bytes);
 }
 
 static struct fl_slice creation_tail(struct kms_call *c, const struct creation *n)
@@ -303,6 +338,8 @@ static FL_CHECKED bool read_roll(struct kms_call *c, struct fl_slice *text, stru
 
 static FL_CHECKED bool check_roll(struct kms_call *c, const struct key *key, bool given, struct fl_slice material)
 {
+    size_t bytes = material.len;
+
     if (key == NULL) {
         if (given)
             kms_refuse(c, KMS_F_IO, "Key %.*s not found", FL_SLICE_ARGS(c->route.name));
@@ -310,7 +347,7 @@ static FL_CHECKED bool check_roll(struct kms_call *c, const struct key *key, boo
             kms_refuse(c, KMS_F_IO, "Can't find Metadata for key %.*s", FL_SLICE_ARGS(c->route.name));
         return false;
     }
-    return given ? check_length(c, key->bits, material.len) : check_generator(c, key->cipher, key->bits);
+    return (given || check_generator(c, key->cipher, key->bits, &bytes)) && check_length(c, key->bits, bytes);
 }
 
 void kms_roll(struct kms_call *c)

@@ -3,28 +3,85 @@
 
 #include "base/encode.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum form { HTML, JSON, TEXT, NOTHING };
 
-/* Jetty looks at the types in their order and takes the first that it can make. */
+static enum form form_named(struct fl_slice type)
+{
+    if (fl_slice_equal_nocase(type, FL_LIT("text/html")) || fl_slice_equal(type, FL_LIT("*/*")) ||
+        fl_slice_equal_nocase(type, FL_LIT("text/*")))
+        return HTML;
+    if (fl_slice_equal_nocase(type, FL_LIT("application/json")) || fl_slice_equal_nocase(type, FL_LIT("text/json")))
+        return JSON;
+    return fl_slice_equal_nocase(type, FL_LIT("text/plain")) ? TEXT : NOTHING;
+}
+
+/* Thousandths of ";q=0.5" among a type's parameters; 1000 without. */
+static unsigned quality_of(struct fl_slice parameters)
+{
+    char text[8] = "";
+
+    while (parameters.len > 0) {
+        size_t          semicolon = fl_slice_find(parameters, ';');
+        struct fl_slice one = fl_slice_of(parameters.at, semicolon == SIZE_MAX ? parameters.len : semicolon);
+
+        parameters = semicolon == SIZE_MAX ? fl_slice_from(parameters, parameters.len)
+                                           : fl_slice_from(parameters, semicolon + 1);
+        one = fl_slice_trim(one);
+        if (!fl_slice_starts(one, FL_LIT("q=")) || one.len - 2 >= sizeof text)
+            continue;
+        memcpy(text, one.at + 2, one.len - 2);
+        return (unsigned)(strtod(text, NULL) * 1000);
+    }
+    return 1000;
+}
+
+/* Jetty looks at the types in the order of their quality and takes the first that it can make. */
 static enum form form_of(struct fl_slice accept)
 {
+    enum form best = NOTHING;
+    unsigned  best_quality = 0;
+
     while (accept.len > 0) {
         size_t          comma = fl_slice_find(accept, ','), semicolon;
         struct fl_slice type = fl_slice_of(accept.at, comma == SIZE_MAX ? accept.len : comma);
+        unsigned        quality = 1000;
+        enum form       form;
 
         accept = comma == SIZE_MAX ? fl_slice_of(accept.at + accept.len, 0) : fl_slice_from(accept, comma + 1);
-        if ((semicolon = fl_slice_find(type, ';')) != SIZE_MAX)
+        if ((semicolon = fl_slice_find(type, ';')) != SIZE_MAX) {
+            quality = quality_of(fl_slice_from(type, semicolon + 1));
             type.len = semicolon;
-        type = fl_slice_trim(type);
-        if (fl_slice_equal_nocase(type, FL_LIT("text/html")) || fl_slice_equal(type, FL_LIT("*/*")) ||
-            fl_slice_equal_nocase(type, FL_LIT("text/*")))
-            return HTML;
-        if (fl_slice_equal_nocase(type, FL_LIT("application/json")) || fl_slice_equal_nocase(type, FL_LIT("text/json")))
-            return JSON;
-        if (fl_slice_equal_nocase(type, FL_LIT("text/plain")))
-            return TEXT;
+        }
+        form = form_named(fl_slice_trim(type));
+        if (form != NOTHING && quality > best_quality) {
+            best = form;
+            best_quality = quality;
+        }
     }
-    return NOTHING;
+    return best;
+}
+
+/* Hadoop's filter quotes a message for HTML before the container does it once more. A message that was thrown comes to
+ * the container by itself. */
+static struct fl_slice quoted_once(const struct kms_call *c, const struct kms_page *p)
+{
+    static const char *const entities[256] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&apos;"
+    };
+    struct fl_buf *b = &c->here->head; /* free until the head is written */
+
+    if (p->thrown || p->outside)
+        return p->message;
+    fl_buf_clear(b);
+    for (size_t i = 0; i < p->message.len; i++)
+        if (entities[p->message.at[i]] != NULL)
+            fl_buf_put_str(b, entities[p->message.at[i]]);
+        else
+            fl_buf_put_byte(b, p->message.at[i]);
+    return fl_buf_slice(b);
 }
 
 /* Escaped for HTML, and in ISO-8859-1: what it lacks becomes '?'. */
@@ -122,8 +179,11 @@ static void put_text(const struct kms_call *c, const struct kms_page *p, struct 
 const char *kms_page_put(const struct kms_call *c, const struct kms_page *p, struct fl_buf *out)
 {
     const struct fl_slice *accept = http_header_find(c->r, "Accept");
+    struct kms_page        page = *p;
 
-    switch (accept == NULL || accept->len == 0 ? HTML : form_of(*accept)) {
+    page.message = quoted_once(c, p);
+    p = &page;
+    switch (accept == NULL ? HTML : form_of(*accept)) {
     case HTML: put_html(c, p, out); return "text/html;charset=iso-8859-1";
     case JSON: put_json(c, p, out); return "application/json";
     case TEXT: put_text(c, p, out); return "text/plain;charset=iso-8859-1";

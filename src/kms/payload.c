@@ -28,21 +28,37 @@ static bool media_type(struct fl_slice value, struct fl_slice *type, struct fl_s
     return is_token(*type) && is_token(*subtype);
 }
 
+/* Matches JSON, but no reader is made for it. */
+static bool is_wildcard(struct fl_slice type, struct fl_slice subtype)
+{
+    return fl_slice_equal(subtype, FL_LIT("*")) &&
+           (fl_slice_equal(type, FL_LIT("*")) || fl_slice_equal_nocase(type, FL_LIT("application")));
+}
+
+bool kms_check_media_type(struct kms_call *c)
+{
+    const struct fl_slice *value = http_header_find(c->r, "Content-Type");
+    struct fl_slice        type, subtype;
+
+    if (value == NULL || media_type(*value, &type, &subtype))
+        return true;
+    kms_send_page(c, &(struct kms_page){ .status = 400, .message = FL_LIT("Bad Request") });
+    return false;
+}
+
 static bool check_content_type(struct kms_call *c, bool array)
 {
     const struct fl_slice *value = http_header_find(c->r, "Content-Type");
     struct fl_slice        type, subtype;
 
-    if (value == NULL) {
+    if (value == NULL || (media_type(*value, &type, &subtype) && is_wildcard(type, subtype))) {
+        struct fl_slice name = value == NULL ? FL_LIT("application/octet-stream") : *value;
+
         kms_refuse(c, KMS_F_WEB_APPLICATION,
-                   "com.sun.jersey.api.MessageException: A message body reader for Java class "
-                   "java.util.%s, and Java type %s, and MIME media type application/octet-stream was "
-                   "not found.",
-                   array ? "List" : "Map", array ? "java.util.List<java.util.Map>" : "interface java.util.Map");
-        return false;
-    }
-    if (!media_type(*value, &type, &subtype)) {
-        kms_send_page(c, &(struct kms_page){ .status = 400, .message = FL_LIT("Bad Request") });
+                   "com.sun.jersey.api.MessageException: A message body reader for Java class java.util.%s, and Java "
+                   "type %s, and MIME media type %.*s was not found.",
+                   array ? "List" : "Map", array ? "java.util.List<java.util.Map>" : "interface java.util.Map",
+                   FL_SLICE_ARGS(name));
         return false;
     }
     if (fl_slice_equal_nocase(type, FL_LIT("application")) && fl_slice_equal_nocase(subtype, FL_LIT("json")))

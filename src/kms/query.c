@@ -65,12 +65,12 @@ static FL_CHECKED bool decode(struct fl_slice text, struct fl_arena *a, struct f
     return true;
 }
 
-/* Splits name=value; without '=' the value is empty. */
+/* Splits name=value; without '=' value->at is NULL. */
 static FL_CHECKED bool split(struct fl_slice piece, struct fl_arena *a, struct fl_slice *name, struct fl_slice *value)
 {
     struct fl_slice rest = piece;
 
-    *value = fl_slice_of("", 0);
+    *value = (struct fl_slice){ NULL, 0 };
     *name = cut(&rest, '=');
     if (name->len < piece.len)
         *value = rest;
@@ -91,9 +91,14 @@ static FL_CHECKED bool take(struct kms_query *q, struct fl_slice piece, bool of_
         return true;
     if (!split(piece, a, &name, &value))
         return false;
-    for (int p = 0; p < KMS_PARAMETERS; p++)
-        if (parameters[p].of_resource == of_resource && is_named(p, name))
-            return q->value[p].at != NULL || decode(value, a, &q->value[p]);
+    for (int p = 0; p < KMS_PARAMETERS; p++) {
+        if (parameters[p].of_resource != of_resource || !is_named(p, name) || q->seen[p])
+            continue;
+        q->seen[p] = true;
+        if (value.at == NULL && of_resource)
+            value = fl_slice_of("", 0);
+        return value.at == NULL || decode(value, a, &q->value[p]);
+    }
     return true;
 }
 
@@ -128,6 +133,8 @@ bool kms_query_next_key(struct fl_slice *query, struct fl_arena *a, struct fl_sl
         }
         if (!fl_slice_equal(name, FL_LIT("key")))
             continue;
+        if (raw.at == NULL)
+            raw = fl_slice_of("", 0);
         if (decode(raw, a, value))
             return true;
         *status = FL_NO_MEMORY;

@@ -22,7 +22,8 @@ enum kms_parameter {
 };
 
 struct kms_query {
-    struct fl_slice value[KMS_PARAMETERS]; /* .at NULL: absent; the first of several; "name" alone counts as empty */
+    struct fl_slice value[KMS_PARAMETERS]; /* .at NULL: absent; the first of several */
+    bool            seen[KMS_PARAMETERS];  /* "name" without '=' is seen: the resources' is empty, the filter's absent */
 };
 
 /* FL_NO_MEMORY only: escapes that are none stay as they are. */

@@ -59,10 +59,38 @@ static enum fl_status check_escapes(struct fl_slice path, bool *escaped, struct 
 
         *escaped = true;
         if (end - p < 3 || fl_hex_decode(fl_slice_of(p + 1, 2), &byte, NULL) != FL_OK)
-            return fl_fail(err, FL_MALFORMED, 0, "'%%' without two hex digits at byte %zu of the path",
-                           (size_t)(p - path.at));
-        if (byte == 0)
-            return fl_fail(err, FL_MALFORMED, 0, "escaped NUL at byte %zu of the path", (size_t)(p - path.at));
+            return fl_fail(err, FL_MALFORMED, 0, "Bad Request");
+        if (byte == 0) /* what a file name in C would end at */
+            return fl_fail(err, FL_MALFORMED, 0, "Bad Request");
+    }
+    return FL_OK;
+}
+
+/* The container follows "." and ".." to see that nobody climbs out, though it serves the path as it came; with a
+ * parameter behind them it can't tell what is meant. */
+static enum fl_status check_segments(struct fl_slice path, struct fl_error *err)
+{
+    long depth = 0;
+
+    if (memmem(path.at, path.len, "/.", 2) == NULL)
+        return FL_OK;
+    while (path.len > 0) {
+        struct fl_slice rest = fl_slice_from(path, 1), segment;
+        size_t          end = fl_slice_find(rest, '/'), semicolon;
+        bool            dot, dots;
+
+        segment = fl_slice_of(rest.at, end == SIZE_MAX ? rest.len : end);
+        path = fl_slice_from(rest, segment.len);
+        semicolon = fl_slice_find(segment, ';');
+        if (semicolon != SIZE_MAX)
+            segment.len = semicolon;
+        dot = fl_slice_equal(segment, FL_LIT("."));
+        dots = fl_slice_equal(segment, FL_LIT(".."));
+        if (semicolon != SIZE_MAX && (dot || dots))
+            return fl_fail(err, FL_MALFORMED, 0, "Ambiguous path parameters");
+        depth += dot ? 0 : dots ? -1 : 1;
+        if (depth < 0)
+            return fl_fail(err, FL_MALFORMED, 0, "Bad Request");
     }
     return FL_OK;
 }
@@ -172,7 +200,7 @@ enum fl_status kms_route_find(struct fl_slice path, struct fl_arena *a, struct k
     enum fl_status s = check_escapes(path, &escaped, err);
 
     *out = (struct kms_route){ KMS_R_OUTSIDE, { NULL, 0 } };
-    if (s != FL_OK)
+    if (s != FL_OK || (s = check_segments(path, err)) != FL_OK)
         return s;
     if (!strip_matrix(&path, a))
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a path of %zu bytes", path.len);

@@ -33,7 +33,8 @@ struct kms_route {
     struct fl_slice   name; /* key or version name, decoded; of resources that have one */
 };
 
-/* FL_MALFORMED: the path has an escape that is none, or an escaped NUL: the container's 400. FL_NO_MEMORY. */
+/* FL_MALFORMED: the container's 400, whose reason is err's text: the path has an escape that is none, an escaped NUL,
+ * climbs above its beginning, or has "..;". FL_NO_MEMORY. */
 FL_CHECKED enum fl_status kms_route_find(struct fl_slice path, struct fl_arena *a, struct kms_route *out,
                                          struct fl_error *err);
 

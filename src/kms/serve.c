@@ -51,17 +51,36 @@ static void answer_outside(struct kms_call *c)
     }
     if (c->r->method != HTTP_GET && c->r->method != HTTP_HEAD && c->r->method != HTTP_POST) {
         fl_buf_clear(b);
-        fl_buf_printf(b, "HTTP method %.*s is not supported by this URL", FL_SLICE_ARGS(c->r->method_text));
+        fl_buf_printf(b, "%s method %.*s is not supported by this URL", c->r->method == HTTP_DELETE ? "Http" : "HTTP",
+                      FL_SLICE_ARGS(c->r->method_text));
         kms_send_page(c, &(struct kms_page){ .status = 405, .message = fl_buf_slice(b) });
         return;
     }
     kms_send_page(c, &(struct kms_page){ .status = 404, .message = FL_LIT("Not Found") });
 }
 
+/* Java's folder of static files lies outside of the filter; there is nothing in ours. */
+static bool answer_static(struct kms_call *c)
+{
+    enum http_method m = c->r->method;
+    struct kms_page  p = { .status = 404, .message = FL_LIT("Not Found"), .outside = true };
+
+    if (!fl_slice_starts(c->r->path, FL_LIT("/static/")) || m == HTTP_OPTIONS || c->query.value[KMS_P_OP].len > 0)
+        return false;
+    if (m == HTTP_OTHER)
+        p = (struct kms_page){ .status = 501, .message = FL_LIT("Not Implemented"), .outside = true };
+    else if (m != HTTP_GET && m != HTTP_HEAD && m != HTTP_POST)
+        p = (struct kms_page){ .status = 405, .message = FL_LIT("Method Not Allowed"), .outside = true };
+    kms_send_page(c, &p);
+    return true;
+}
+
 void kms_dispatch(struct kms_call *c)
 {
     enum http_method method = c->r->method == HTTP_HEAD ? HTTP_GET : c->r->method;
 
+    if (c->route.resource >= KMS_R_ROOT && method != HTTP_OPTIONS && !kms_check_media_type(c))
+        return;
     for (size_t i = 0; i < FL_COUNT(endpoints); i++)
         if (endpoints[i].resource == c->route.resource && endpoints[i].method == method) {
             endpoints[i].serve(c);
@@ -83,7 +102,7 @@ static FL_CHECKED bool begin(struct kms_call *c)
 
     switch (kms_route_find(c->r->path, c->arena, &c->route, &err)) {
     case FL_OK: break;
-    case FL_MALFORMED: kms_send_bad_message(c); return false;
+    case FL_MALFORMED: kms_send_bad_message(c, fl_slice_str(err.text)); return false;
     default: kms_refuse_no_memory(c); return false;
     }
     if (c->r->query.len > 0 && kms_query_read(&c->query, c->r->query, c->arena, &err) != FL_OK) {
@@ -111,7 +130,7 @@ static void start(struct kms *k, struct http_exchange *x, bool again)
     c->here = &k->here[io_reactor_index(reactor)];
     c->now_ms = io_now_wall_ms(reactor);
     c->again = again;
-    if (!begin(c) || kms_admin_open(c) || !kms_filter(c) || kms_admin_closed(c))
+    if (!begin(c) || kms_admin_open(c) || answer_static(c) || !kms_filter(c) || kms_admin_closed(c))
         return;
     kms_dispatch(c);
 }

@@ -46,19 +46,11 @@ static FL_PRINTF(4, 5) void refuse_page(struct kms_call *c, int status, bool cle
     kms_send_page(c, &(struct kms_page){ .status = status, .message = message, .clear_cookie = clear_cookie });
 }
 
-/* A runtime exception in Java: the container answers, and closes. */
-static void refuse_thrown(struct kms_call *c, const char *text)
-{
-    kms_send_page(c,
-                  &(struct kms_page){
-                      .status = 500, .message = fl_slice_str(text), .reason = FL_LIT("Server Error"), .thrown = true });
-}
-
 /* What a token's decoder said: an IOException is the operation's answer, anything else is thrown. */
 static void refuse_undecodable(struct kms_call *c, enum kms_token_op op, const struct fl_error *err)
 {
     if (strncmp(err->text, "java.io.", 8) != 0)
-        refuse_thrown(c, err->text);
+        kms_throw(c, fl_slice_str(err->text));
     else if (op == KMS_T_CANCEL)
         refuse_page(c, 404, false, "%s", CANNOT_CANCEL);
     else
@@ -101,7 +93,7 @@ static void answer_refused(struct kms_call *c, const struct token_job *j)
     if (op->status == FL_TIMEOUT || op->status == FL_BUSY || op->status == FL_CLOSED)
         kms_refuse_text(c, KMS_F_BUSY, fl_slice_str(op->err.text));
     else if (op->fault == TOKEN_RUNTIME)
-        refuse_thrown(c, op->err.text);
+        kms_throw(c, fl_slice_str(op->err.text));
     else if (j->kind == KMS_T_CANCEL)
         refuse_page(c, 404, false, "%s", CANNOT_CANCEL);
     else
@@ -182,10 +174,12 @@ static void get(struct kms_call *c)
     struct fl_slice renewer = c->query.value[KMS_P_RENEWER];
 
     kms_meter(c, KMS_M_TOKEN_CREATE);
+    if (!kms_take_name(c, renewer.at == NULL ? c->user_short : renewer, &renewer))
+        return;
     go(c, KMS_T_GET,
        &(struct token_op){ .kind = TOKEN_CREATE,
                            .owner = c->user,
-                           .renewer = auth_short_name(renewer.at == NULL ? c->user_short : renewer),
+                           .renewer = renewer,
                            .real_user = c->real_user,
                            .service = c->query.value[KMS_P_SERVICE] });
 }
@@ -257,8 +251,7 @@ static FL_CHECKED bool find_caller(struct kms_call *c, enum kms_token_op op, con
             refuse_unauthenticated(c);
         return false;
     }
-    c->user_short = auth_short_name(c->user);
-    return kms_act_for(c, c->user_short);
+    return kms_take_name(c, c->user, &c->user_short) && kms_act_for(c, c->user_short);
 }
 
 void kms_token_operation(struct kms_call *c, enum kms_token_op op, const struct auth_cookie *cookie)

@@ -108,7 +108,35 @@ static void a_bad_escape_is_refused_wherever_it_stands(void **state)
         struct fl_error  err;
 
         assert_int_equal(kms_route_find(fl_slice_str(bad[i]), &arena, &r, &err), FL_MALFORMED);
-        assert_non_null(strstr(err.text, "of the path"));
+        assert_string_equal(err.text, "Bad Request");
+    }
+}
+
+static void dots_may_not_climb_out_nor_have_parameters(void **state)
+{
+    static const struct {
+        const char *path, *reason; /* NULL: fine */
+    } rows[] = {
+        { "/../../etc/passwd", "Bad Request" },
+        { "/a/../..", "Bad Request" },
+        { "/a/..", NULL },
+        { "/kms/v1/x/../keys/names", NULL },
+        { "/kms/v1/key/..", NULL },
+        { "/kms/v1/key/..;x=y", "Ambiguous path parameters" },
+        { "/kms/v1/./keys", NULL },
+        { "/kms/v1/.;/keys", "Ambiguous path parameters" },
+        { "/kms/v1/key/%2E%2E/_metadata", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct kms_route r;
+        struct fl_error  err = { .text = "" };
+        enum fl_status   s = kms_route_find(fl_slice_str(rows[i].path), &arena, &r, &err);
+
+        assert_int_equal(s, rows[i].reason == NULL ? FL_OK : FL_MALFORMED);
+        if (rows[i].reason != NULL)
+            assert_string_equal(err.text, rows[i].reason);
     }
 }
 
@@ -169,11 +197,12 @@ static void the_filter_cuts_at_semicolons_and_the_resources_do_not(void **state)
     expect("eek_op=generate;x", KMS_P_EEK_OP, "generate;x");
 }
 
-static void a_name_alone_is_empty_and_absent_is_absent(void **state)
+static void a_name_alone_is_empty_to_resources_and_absent_to_the_filter(void **state)
 {
     (void)state;
-    expect("op", KMS_P_OP, "");
     expect("op=", KMS_P_OP, "");
+    expect("op&op=x", KMS_P_OP, NULL);
+    expect("eek_op&eek_op=x", KMS_P_EEK_OP, "");
     expect("", KMS_P_OP, NULL);
     expect("&&=&x", KMS_P_OP, NULL);
 }
@@ -196,12 +225,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_path_finds_its_resource, begin, end),
         cmocka_unit_test_setup_teardown(a_bad_escape_is_refused_wherever_it_stands, begin, end),
+        cmocka_unit_test_setup_teardown(dots_may_not_climb_out_nor_have_parameters, begin, end),
         cmocka_unit_test_setup_teardown(a_path_that_memory_cannot_hold_is_not_guessed, begin, end),
         cmocka_unit_test_setup_teardown(the_first_of_several_wins, begin, end),
         cmocka_unit_test_setup_teardown(names_are_case_sensitive_but_for_doas, begin, end),
         cmocka_unit_test_setup_teardown(names_and_values_are_decoded_once, begin, end),
         cmocka_unit_test_setup_teardown(the_filter_cuts_at_semicolons_and_the_resources_do_not, begin, end),
-        cmocka_unit_test_setup_teardown(a_name_alone_is_empty_and_absent_is_absent, begin, end),
+        cmocka_unit_test_setup_teardown(a_name_alone_is_empty_to_resources_and_absent_to_the_filter, begin, end),
         cmocka_unit_test_setup_teardown(every_key_parameter_is_seen_in_order, begin, end),
     };
 
