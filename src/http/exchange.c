@@ -88,6 +88,9 @@ void http_send_refusal(struct http_conn *h, const struct http_refusal *why)
     parts.body = fl_slice_str(body);
     HTTP_COUNT(h->place, refused, 1);
     h->closing = true;
+    h->in_body = false;
+    if (h->x != NULL) /* the connection lingers, its memory doesn't */
+        http_exchange_give(h->x);
     if (http_write_answer(io_conn_out(h->io), &parts))
         io_conn_close_after_flush(h->io);
     else

@@ -10,6 +10,8 @@
 
 #include <stdatomic.h>
 
+enum { HTTP_BODY_KEPT = 16 * 1024 }; /* a pooled exchange keeps a body buffer up to this */
+
 /* One request under way. Pooled on its reactor, so a steady load allocates nothing and idle connections hold none. */
 struct http_exchange {
     struct http_request   request;
@@ -21,7 +23,8 @@ struct http_exchange {
     struct fl_buf         kept;   /* the input's memory, taken over while parked */
     struct fl_buf         body;   /* gathered, when it didn't lie whole behind its head */
     struct http_chunked   chunked;
-    uint64_t              body_since, body_bytes;
+    size_t                charged;                /* for the body, of service.bodies */
+    uint64_t              body_since, body_bytes; /* the last progress, and what came since */
     bool                  answered, parked;
     struct http_header    headers[];
 };
@@ -40,6 +43,7 @@ struct http_service {
     struct http_limits           limits; /* none is 0 */
     http_handler                 handler;
     void                        *owner;
+    _Atomic size_t               bodies; /* bytes of memory that bodies hold, small ones aside */
     _Atomic(struct http_place *) places;
 };
 
@@ -64,8 +68,9 @@ struct http_conn {
 struct http_place    *http_place_of(struct http_service *s, struct io_reactor *r); /* NULL without memory */
 struct http_exchange *http_exchange_take(struct http_conn *h);                     /* NULL without memory */
 void                  http_exchange_give(struct http_exchange *x); /* back to the pool; h->x is NULL afterwards */
+bool                  http_body_charge(struct http_exchange *x);   /* false: all bodies together hold too much */
 
-/* exchange.c: answers for http's own refusals; the connection takes nothing more */
+/* exchange.c: answers for http's own refusals; the connection takes nothing more, its request is gone */
 void http_send_refusal(struct http_conn *h, const struct http_refusal *why);
 
 #endif

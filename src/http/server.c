@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+enum { BODY_PROGRESS = 16 * 1024 };
+
 enum step {
     STEP_DONE, /* a request was worked on: the next one may follow */
     STEP_WAIT, /* more bytes are needed, or an answer */
@@ -93,12 +95,24 @@ static enum fl_status gather(struct http_conn *h, struct fl_slice *bytes, struct
     return fl_buf_len(&x->body) == x->framing.length ? FL_OK : FL_WANT_READ;
 }
 
-/* A slow body may go on as long as it brings 1 KiB a second beyond the time that every body has. */
+/* A slow body may go on as long as it comes; what came before buys no time to stand still. */
 static void prolong(struct http_conn *h)
 {
     struct http_exchange *x = h->x;
 
-    io_conn_set_deadline(h->io, x->body_since + limits_of(h)->body_ns + x->body_bytes * (FL_NS_PER_S / 1024));
+    if (x->body_bytes >= BODY_PROGRESS) {
+        x->body_bytes = 0;
+        x->body_since = io_now_ns(h->place->reactor);
+    }
+    io_conn_set_deadline(h->io, x->body_since + limits_of(h)->body_ns);
+}
+
+/* Bodies come from peers that nobody has authenticated yet: together they must not fill the memory. */
+static enum step refuse_for_memory(struct http_conn *h)
+{
+    static const struct http_refusal full = { .status = 503, .reason = "Request bodies hold too much memory" };
+
+    return refuse(h, &full);
 }
 
 static enum step take_body(struct http_conn *h, struct fl_buf *in)
@@ -111,6 +125,8 @@ static enum step take_body(struct http_conn *h, struct fl_buf *in)
 
     fl_buf_consume(in, had - bytes.len);
     x->body_bytes += had - bytes.len;
+    if (s != FL_MALFORMED && !http_body_charge(x))
+        return refuse_for_memory(h);
     switch (s) {
     case FL_OK: break;
     case FL_WANT_READ: return STEP_WAIT;

@@ -6,7 +6,6 @@
 enum {
     ARENA_BLOCK = 8 * 1024,
     POOL_MAX = 64,         /* free exchanges that a reactor keeps */
-    BODY_KEPT = 16 * 1024, /* a pooled exchange keeps a body buffer up to this */
     ARENA_BASE = 16 << 20, /* what an arena may hold beside four times the largest body */
 };
 
@@ -18,13 +17,16 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 static struct http_limits complete(const struct http_limits *l)
 {
     static const struct http_limits none;
+    uint64_t                        body_bytes;
 
     if (l == NULL)
         l = &none;
+    body_bytes = or_default(l->body_bytes, (uint64_t)32 << 20);
     return (struct http_limits){
         .head_bytes = or_default(l->head_bytes, 64 * 1024),
         .header_count = or_default(l->header_count, 100),
-        .body_bytes = or_default(l->body_bytes, (uint64_t)32 << 20),
+        .body_bytes = body_bytes,
+        .bodies_bytes = or_default(l->bodies_bytes, FL_MAX(8 * body_bytes, (uint64_t)64 << 20)),
         .head_ns = or_default(l->head_ns, 10 * FL_NS_PER_S),
         .body_ns = or_default(l->body_ns, 20 * FL_NS_PER_S),
         .idle_ns = or_default(l->idle_ns, 60 * FL_NS_PER_S),
@@ -132,9 +134,12 @@ void http_exchange_give(struct http_exchange *x)
     fl_arena_reset(&x->arena);
     if (x->kept.data != NULL)
         fl_buf_done(&x->kept);
-    if (x->body.cap > BODY_KEPT)
+    if (x->body.cap > HTTP_BODY_KEPT)
         fl_buf_done(&x->body);
     fl_buf_clear(&x->body);
+    if (x->charged > 0)
+        atomic_fetch_sub_explicit(&place->service->bodies, x->charged, memory_order_relaxed);
+    x->charged = 0;
     if (place->free_count >= POOL_MAX) {
         free_exchange(x);
         return;
@@ -142,6 +147,19 @@ void http_exchange_give(struct http_exchange *x)
     x->next_free = place->free;
     place->free = x;
     place->free_count++;
+}
+
+/* What the buffer holds counts, not what came: that is what the machine runs out of. Small bodies aren't counted, so
+ * that they pass when big ones don't, and touch nothing that reactors share. */
+bool http_body_charge(struct http_exchange *x)
+{
+    struct http_service *s = x->conn->place->service;
+    size_t               more = x->body.cap > HTTP_BODY_KEPT ? x->body.cap - x->charged : 0;
+
+    if (more == 0)
+        return true;
+    x->charged += more;
+    return atomic_fetch_add_explicit(&s->bodies, more, memory_order_relaxed) + more <= s->limits.bodies_bytes;
 }
 
 void http_service_stats(const struct http_service *s, struct http_stats *out)

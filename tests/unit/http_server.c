@@ -602,6 +602,73 @@ static void a_body_may_be_slow_but_not_stand_still(void **state)
     bench_end(&b);
 }
 
+static void a_body_that_came_fast_may_not_stand_still_either(void **state)
+{
+    static char  much[64 * 1024 + 1];
+    struct bench b;
+
+    (void)state;
+    memset(much, 'y', sizeof much - 1);
+    bench_open(&b, NULL);
+    fake_feed_text(&b.conn, POST "Content-Length: 100000\r\n\r\n");
+    fake_feed_text(&b.conn, much);
+    fake_wait(&b.conn, 19 * FL_NS_PER_S);
+    assert_false(b.conn.closing);
+    fake_wait(&b.conn, FL_NS_PER_S);
+    assert_non_null(strstr(output(&b), "HTTP/1.1 408 Request Timeout\r\n"));
+    bench_end(&b);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------------- */
+
+#define FULL REFUSED("503", "Request bodies hold too much memory")
+
+static void all_bodies_together_have_a_limit(void **state)
+{
+    static const struct http_limits limits = { .body_bytes = 100000, .bodies_bytes = 150000 };
+    static char                     most[65537];
+    struct bench                    b;
+    struct io_conn                  second;
+
+    (void)state;
+    memset(most, 'y', sizeof most - 1);
+    bench_open(&b, &limits);
+    fake_feed_text(&b.conn, POST "Content-Length: 100000\r\n\r\n");
+    fake_feed_text(&b.conn, most);
+    for (int i = 0; i < 2; i++) { /* what was refused holds nothing: the second time is as the first */
+        fake_open(&second, http_protocol(), &b.listener);
+        fake_feed_text(&second, CHUNKED "186a0\r\n");
+        fake_feed_text(&second, most);
+        assert_false(second.closing);
+        fake_feed_text(&second, "y");
+        assert_int_equal(second.closing, i == 0);
+        if (i == 0)
+            assert_memory_equal(fl_buf_slice(&second.out).at, FULL, sizeof FULL - 1);
+        fake_close(&second);
+        if (i == 0)
+            fake_close(&b.conn); /* now there is room */
+    }
+    http_service_free(b.service);
+}
+
+static void a_small_body_passes_when_big_ones_do_not(void **state)
+{
+    static const struct http_limits limits = { .body_bytes = 100000, .bodies_bytes = 1 };
+    static char                     big[20001];
+    struct bench                    b;
+
+    (void)state;
+    memset(big, 'y', sizeof big - 1);
+    bench_open(&b, &limits);
+    fake_feed_text(&b.conn, POST "Content-Length: 2\r\n\r\n{");
+    fake_feed_text(&b.conn, "}" POST "Content-Length: 20001\r\n\r\n");
+    fake_feed_text(&b.conn, big);
+    assert_string_equal(b.seen, "POST /p [{}]\n");
+    assert_true(b.conn.closing);
+    assert_non_null(strstr(output(&b), FULL));
+    bench_end(&b);
+}
+
 static void an_idle_connection_closes_without_a_word(void **state)
 {
     struct bench b;
@@ -779,6 +846,9 @@ int main(void)
         cmocka_unit_test(an_old_ticket_does_not_find_the_next_request),
         cmocka_unit_test(a_slow_head_is_told_so_and_closed),
         cmocka_unit_test(a_body_may_be_slow_but_not_stand_still),
+        cmocka_unit_test(a_body_that_came_fast_may_not_stand_still_either),
+        cmocka_unit_test(all_bodies_together_have_a_limit),
+        cmocka_unit_test(a_small_body_passes_when_big_ones_do_not),
         cmocka_unit_test(an_idle_connection_closes_without_a_word),
         cmocka_unit_test(a_parked_request_has_no_deadline),
         cmocka_unit_test(a_request_cut_short_by_its_sender_is_refused),
