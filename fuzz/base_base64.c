@@ -34,8 +34,7 @@ static void try_base64(struct fl_slice text)
         abort();
     if (fl_base64_decode(text, strict, &strict_len, NULL) != FL_OK)
         return;
-    if (strict[room] != 0xa5 ||
-        !fl_slice_equal(fl_slice_of(lenient, lenient_len), fl_slice_of(strict, strict_len)))
+    if (strict[room] != 0xa5 || !fl_slice_equal(fl_slice_of(lenient, lenient_len), fl_slice_of(strict, strict_len)))
         abort();
     check_round_trip(text, fl_slice_of(strict, strict_len));
 }

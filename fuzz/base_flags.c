@@ -19,19 +19,34 @@ struct some_flags {
 
 static const struct fl_flag flags[] = {
     { .name = "check", .type = FL_FLAG_BOOL, .offset = offsetof(struct some_flags, check), .help = "Checks." },
-    { .name = "reactors", .type = FL_FLAG_INT, .offset = offsetof(struct some_flags, reactors), .default_text = "2",
-      .min = 1, .max = 256, .help = "Threads." },
-    { .name = "room", .type = FL_FLAG_BYTES, .offset = offsetof(struct some_flags, room), .max = INT64_MAX,
+    { .name = "reactors",
+      .type = FL_FLAG_INT,
+      .offset = offsetof(struct some_flags, reactors),
+      .default_text = "2",
+      .min = 1,
+      .max = 256,
+      .help = "Threads." },
+    { .name = "room",
+      .type = FL_FLAG_BYTES,
+      .offset = offsetof(struct some_flags, room),
+      .max = INT64_MAX,
       .help = "Memory." },
-    { .name = "idle", .type = FL_FLAG_DURATION, .offset = offsetof(struct some_flags, idle), .unit = "ms",
+    { .name = "idle",
+      .type = FL_FLAG_DURATION,
+      .offset = offsetof(struct some_flags, idle),
+      .unit = "ms",
       .help = "Time." },
     { .name = "folder", .type = FL_FLAG_STRING, .offset = offsetof(struct some_flags, folder), .help = "Folder." },
-    { .name = "level", .type = FL_FLAG_ENUM, .offset = offsetof(struct some_flags, level), .choices = "debug|info|warn",
+    { .name = "level",
+      .type = FL_FLAG_ENUM,
+      .offset = offsetof(struct some_flags, level),
+      .choices = "debug|info|warn",
       .help = "Level." },
     { .name = "peer", .type = FL_FLAG_STRINGS, .offset = offsetof(struct some_flags, peers), .help = "Peers." },
 };
-static const struct fl_flag_table table = { .flags = flags, .count = FL_COUNT(flags), .program = "featherlock fuzz",
-                                            .summary = "Reads flags.", .arguments = "" };
+static const struct fl_flag_table table = {
+    .flags = flags, .count = FL_COUNT(flags), .program = "featherlock fuzz", .summary = "Reads flags.", .arguments = ""
+};
 
 static enum fl_status parse_text(struct some_flags *into, struct fl_slice text, struct fl_error *err)
 {

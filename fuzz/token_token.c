@@ -1,6 +1,6 @@
 /* A token in a URL string, as a stranger presents it: whatever is read is written again, and reads the same. */
-#include "base/encode.h"
 #include "token/token.h"
+#include "base/encode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -35,10 +35,10 @@ struct fl_error {
 #define FL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Ignores a checked result on purpose; the reason stands beside it. */
-#define FL_IGNORE(call)                  \
-    do {                                 \
-        if (call) { /* on purpose */     \
-        }                                \
+#define FL_IGNORE(call)              \
+    do {                             \
+        if (call) { /* on purpose */ \
+        }                            \
     } while (0)
 
 /* Fills *err (which may be NULL) and returns status, so that failing is one line. `sys` is the errno of the failed

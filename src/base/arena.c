@@ -2,7 +2,7 @@
 
 #include "base/own.h"
 
-enum { ALIGN = 16 };
+enum { ALIGN = 16, GROWN_BLOCK = 1 << 20 };
 
 struct fl_arena_block {
     struct fl_arena_block *next;
@@ -46,9 +46,12 @@ void fl_arena_reset(struct fl_arena *a)
     }
 }
 
+/* A big request doubles what it has: blocks of that size go back to the system when they are freed, while ten thousand
+ * small ones stay in malloc's heap, below whatever was allocated after them. */
 static struct fl_arena_block *add_block(struct fl_arena *a, size_t bytes)
 {
-    size_t                 size = FL_MAX(bytes, a->block_bytes);
+    size_t                 grown = FL_MIN(a->used, (size_t)GROWN_BLOCK);
+    size_t                 size = FL_MAX(bytes, FL_MAX(a->block_bytes, grown));
     struct fl_arena_block *b = size > SIZE_MAX - sizeof *b ? NULL : malloc(sizeof *b + size);
 
     if (b == NULL)

@@ -87,11 +87,8 @@ static size_t write_bytes(uint8_t *out, uint32_t group, unsigned characters)
         out[0] = (uint8_t)(group >> 10);
         out[1] = (uint8_t)(group >> 2);
         return 2;
-    case 2:
-        out[0] = (uint8_t)(group >> 4);
-        return 1;
-    default: /* 6 bits make no byte */
-        return 0;
+    case 2: out[0] = (uint8_t)(group >> 4); return 1;
+    default: /* 6 bits make no byte */ return 0;
     }
 }
 

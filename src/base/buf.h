@@ -32,10 +32,22 @@ static inline struct fl_slice fl_buf_slice(const struct fl_buf *b) /* what is un
 {
     return fl_slice_of(b->data == NULL ? NULL : b->data + b->read, b->write - b->read);
 }
-static inline size_t fl_buf_len(const struct fl_buf *b) { return b->write - b->read; }
-static inline size_t fl_buf_room(const struct fl_buf *b) { return b->cap - b->write; }
-static inline uint8_t *fl_buf_tail(struct fl_buf *b) { return b->data == NULL ? NULL : b->data + b->write; }
-static inline void fl_buf_added(struct fl_buf *b, size_t n) { b->write += n; }
+static inline size_t fl_buf_len(const struct fl_buf *b)
+{
+    return b->write - b->read;
+}
+static inline size_t fl_buf_room(const struct fl_buf *b)
+{
+    return b->cap - b->write;
+}
+static inline uint8_t *fl_buf_tail(struct fl_buf *b)
+{
+    return b->data == NULL ? NULL : b->data + b->write;
+}
+static inline void fl_buf_added(struct fl_buf *b, size_t n)
+{
+    b->write += n;
+}
 
 /* Drops n unread bytes from the front; an emptied buffer starts again at 0 without losing its memory. */
 static inline void fl_buf_consume(struct fl_buf *b, size_t n)

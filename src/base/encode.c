@@ -45,8 +45,8 @@ enum fl_status fl_hex_decode(struct fl_slice text, uint8_t *out, struct fl_error
         return fl_fail(err, FL_MALFORMED, 0, "%zu hex digits, where an even count is expected", text.len);
     for (size_t i = 0; i < text.len; i++)
         if (hex_digit(text.at[i]) == NOT_A_DIGIT)
-            return fl_fail(err, FL_MALFORMED, 0, "byte 0x%02x at place %zu, where a hex digit is expected",
-                           text.at[i], i);
+            return fl_fail(err, FL_MALFORMED, 0, "byte 0x%02x at place %zu, where a hex digit is expected", text.at[i],
+                           i);
     for (size_t i = 0; i < text.len; i += 2)
         out[i / 2] = (uint8_t)(hex_digit(text.at[i]) << 4 | hex_digit(text.at[i + 1]));
     return FL_OK;

@@ -6,9 +6,9 @@
 
 #include "base/buf.h"
 
-#define FL_HEX_LEN(n) ((n) * 2)
-#define FL_BASE64_LEN(n) (((n) + 2) / 3 * 4)          /* padded */
-#define FL_BASE64URL_LEN(n) (((n) * 4 + 2) / 3)       /* unpadded */
+#define FL_HEX_LEN(n) ((n)*2)
+#define FL_BASE64_LEN(n) (((n) + 2) / 3 * 4)  /* padded */
+#define FL_BASE64URL_LEN(n) (((n)*4 + 2) / 3) /* unpadded */
 #define FL_BASE64_DECODED_MAX(n) (((n) + 3) / 4 * 3)
 
 bool fl_hex_put(struct fl_buf *b, struct fl_slice bytes); /* lower case */

@@ -73,7 +73,7 @@ static void each_of_group(const struct fl_flag_table *t, size_t first, struct fl
 static void put_form(const struct fl_flag *f, struct fl_buf *out)
 {
     static const char *const values[] = {
-        [FL_FLAG_INT] = "NUMBER", [FL_FLAG_BYTES] = "SIZE",  [FL_FLAG_DURATION] = "TIME",
+        [FL_FLAG_INT] = "NUMBER",  [FL_FLAG_BYTES] = "SIZE",   [FL_FLAG_DURATION] = "TIME",
         [FL_FLAG_STRING] = "TEXT", [FL_FLAG_STRINGS] = "TEXT",
     };
 
@@ -181,8 +181,12 @@ static void put_cell(struct fl_buf *out, const char *text)
 static void put_value_cell(const struct fl_flag *f, struct fl_buf *out)
 {
     static const char *const names[] = {
-        [FL_FLAG_BOOL] = "true or false", [FL_FLAG_INT] = "whole number", [FL_FLAG_BYTES] = "size",
-        [FL_FLAG_DURATION] = "duration",  [FL_FLAG_STRING] = "text",      [FL_FLAG_ENUM] = "one of ",
+        [FL_FLAG_BOOL] = "true or false",
+        [FL_FLAG_INT] = "whole number",
+        [FL_FLAG_BYTES] = "size",
+        [FL_FLAG_DURATION] = "duration",
+        [FL_FLAG_STRING] = "text",
+        [FL_FLAG_ENUM] = "one of ",
         [FL_FLAG_STRINGS] = "text, may be given several times",
     };
 
@@ -262,8 +266,8 @@ bool fl_flags_completion(const struct fl_flag_table *t, struct fl_buf *out)
 bool fl_flags_show(const struct fl_flag_table *t, const void *from, struct fl_buf *out)
 {
     for (size_t i = 0; i < t->count; i++) {
-        const struct fl_flag *f = &t->flags[i];
-        const void           *field = (const char *)from + f->offset;
+        const struct fl_flag    *f = &t->flags[i];
+        const void              *field = (const char *)from + f->offset;
         const struct fl_strings *list = field;
 
         if (f->type == FL_FLAG_STRINGS) {

@@ -15,8 +15,12 @@ static const struct unit byte_units[] = {
     { "M", UINT64_C(1) << 20 },   { "K", UINT64_C(1) << 10 },   { "B", 1 },
 };
 static const struct unit time_units[] = {
-    { "d", UINT64_C(86400000000000) }, { "h", UINT64_C(3600000000000) }, { "m", UINT64_C(60000000000) },
-    { "s", UINT64_C(1000000000) },     { "ms", UINT64_C(1000000) },      { "us", UINT64_C(1000) },
+    { "d", UINT64_C(86400000000000) },
+    { "h", UINT64_C(3600000000000) },
+    { "m", UINT64_C(60000000000) },
+    { "s", UINT64_C(1000000000) },
+    { "ms", UINT64_C(1000000) },
+    { "us", UINT64_C(1000) },
     { "ns", 1 },
 };
 
@@ -134,8 +138,8 @@ static void put_choices(const char *choices, struct fl_buf *out)
 enum fl_status base_flag_expected(const struct fl_flag *f, struct fl_error *err)
 {
     static const char *const what[] = {
-        [FL_FLAG_BOOL] = "true or false", [FL_FLAG_INT] = "a whole number", [FL_FLAG_BYTES] = "a size",
-        [FL_FLAG_DURATION] = "a duration", [FL_FLAG_STRING] = "a value",    [FL_FLAG_ENUM] = "",
+        [FL_FLAG_BOOL] = "true or false",  [FL_FLAG_INT] = "a whole number", [FL_FLAG_BYTES] = "a size",
+        [FL_FLAG_DURATION] = "a duration", [FL_FLAG_STRING] = "a value",     [FL_FLAG_ENUM] = "",
         [FL_FLAG_STRINGS] = "a value",
     };
     uint8_t       bytes[200];
@@ -189,8 +193,8 @@ static bool read_int(const struct fl_flag *f, const char *text, int64_t *value)
 static bool read_unsigned(const struct fl_flag *f, const char *text, uint64_t *value)
 {
     uint64_t       n;
-    enum fl_status s = f->type == FL_FLAG_BYTES ? fl_parse_bytes(text, &n, NULL)
-                                                : fl_parse_duration(text, f->unit, &n, NULL);
+    enum fl_status s =
+        f->type == FL_FLAG_BYTES ? fl_parse_bytes(text, &n, NULL) : fl_parse_duration(text, f->unit, &n, NULL);
 
     if (s != FL_OK || !unsigned_fits(f, n))
         return false;
@@ -245,25 +249,20 @@ static FL_CHECKED enum fl_status run_extra_check(const struct fl_flag *f, const 
 static bool read_plain(const struct fl_flag *f, void *field, const char *text)
 {
     switch (f->type) {
-    case FL_FLAG_BOOL:
-        return read_bool(text, field);
-    case FL_FLAG_INT:
-        return read_int(f, text, field);
+    case FL_FLAG_BOOL: return read_bool(text, field);
+    case FL_FLAG_INT: return read_int(f, text, field);
     case FL_FLAG_BYTES:
-    case FL_FLAG_DURATION:
-        return read_unsigned(f, text, field);
-    case FL_FLAG_ENUM:
-        return read_enum(f->choices, text, field);
+    case FL_FLAG_DURATION: return read_unsigned(f, text, field);
+    case FL_FLAG_ENUM: return read_enum(f->choices, text, field);
     case FL_FLAG_STRING:
-    case FL_FLAG_STRINGS:
-        break;
+    case FL_FLAG_STRINGS: break;
     }
     return false;
 }
 
 enum fl_status base_flag_store(const struct fl_flag *f, void *into, const char *text, struct fl_error *err)
 {
-    void          *field = base_flag_field(f, into);
+    void *field = base_flag_field(f, into);
     union {
         bool     b;
         int      i;
@@ -300,28 +299,17 @@ void base_flag_put_value(const struct fl_flag *f, const void *from, struct fl_bu
     const char *choice = f->choices;
 
     switch (f->type) {
-    case FL_FLAG_BOOL:
-        fl_buf_put_str(out, *(const bool *)field ? "true" : "false");
-        break;
-    case FL_FLAG_INT:
-        fl_buf_put_i64(out, *(const int64_t *)field);
-        break;
-    case FL_FLAG_BYTES:
-        put_scaled(out, *(const uint64_t *)field, byte_units);
-        break;
-    case FL_FLAG_DURATION:
-        put_scaled(out, *(const uint64_t *)field, time_units);
-        break;
+    case FL_FLAG_BOOL: fl_buf_put_str(out, *(const bool *)field ? "true" : "false"); break;
+    case FL_FLAG_INT: fl_buf_put_i64(out, *(const int64_t *)field); break;
+    case FL_FLAG_BYTES: put_scaled(out, *(const uint64_t *)field, byte_units); break;
+    case FL_FLAG_DURATION: put_scaled(out, *(const uint64_t *)field, time_units); break;
     case FL_FLAG_ENUM:
         for (int i = *(const int *)field; i > 0; i--)
             choice += strcspn(choice, "|") + 1;
         fl_buf_put(out, choice, strcspn(choice, "|"));
         break;
-    case FL_FLAG_STRING:
-        fl_buf_put_str(out, *(char *const *)field);
-        break;
-    case FL_FLAG_STRINGS:
-        break;
+    case FL_FLAG_STRING: fl_buf_put_str(out, *(char *const *)field); break;
+    case FL_FLAG_STRINGS: break;
     }
 }
 

@@ -13,7 +13,7 @@ FL_CHECKED enum fl_status base_flag_store(const struct fl_flag *f, void *into, c
 void base_flag_clear(const struct fl_flag *f, void *into);
 /* FL_USAGE: "a whole number from 1 to 256 is expected". */
 enum fl_status base_flag_expected(const struct fl_flag *f, struct fl_error *err);
-bool base_flag_has_range(const struct fl_flag *f);
+bool           base_flag_has_range(const struct fl_flag *f);
 /* "from 1 to 256", "of at least 4KiB". f has a range. */
 void base_flag_put_range(const struct fl_flag *f, struct fl_buf *out);
 /* As a user would write it. Not for FL_FLAG_STRINGS, nor a NULL string. */

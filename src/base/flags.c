@@ -386,8 +386,8 @@ static FL_CHECKED enum fl_status take_all(const struct parse *p, int argc, char 
     return s == FL_OK ? check_required(p) : s;
 }
 
-enum fl_status fl_flags_parse(const struct fl_flag_table *t, void *into, int argc, char **argv,
-                              struct fl_strings *args, struct fl_error *err)
+enum fl_status fl_flags_parse(const struct fl_flag_table *t, void *into, int argc, char **argv, struct fl_strings *args,
+                              struct fl_error *err)
 {
     struct fl_error            unwanted = { .text = "" };
     FL_AUTO_MEM unsigned char *source = calloc(t->count + 1, 1);

@@ -31,13 +31,13 @@ struct fl_strings {
 struct fl_flag {
     const char       *name; /* with underscores */
     enum fl_flag_type type;
-    size_t            offset;        /* offsetof(struct …_flags, field) */
-    const char       *default_text;  /* as a user would write it; NULL: zero / unset */
-    const char       *unit;          /* for numbers, in --help: "ms"; for a bare DURATION: "ns" "ms" "s" */
-    const char       *choices;       /* FL_FLAG_ENUM */
-    int64_t           min, max;      /* numbers; both 0: no range. DURATION in ns */
-    const char       *group;         /* heading in --help */
-    const char       *help;          /* one sentence */
+    size_t            offset;       /* offsetof(struct …_flags, field) */
+    const char       *default_text; /* as a user would write it; NULL: zero / unset */
+    const char       *unit;         /* for numbers, in --help: "ms"; for a bare DURATION: "ns" "ms" "s" */
+    const char       *choices;      /* FL_FLAG_ENUM */
+    int64_t           min, max;     /* numbers; both 0: no range. DURATION in ns */
+    const char       *group;        /* heading in --help */
+    const char       *help;         /* one sentence */
     bool              required;
     bool (*valid)(const char *value, struct fl_error *err); /* extra check, may be NULL */
 };
@@ -56,7 +56,7 @@ FL_CHECKED enum fl_status fl_flags_parse(const struct fl_flag_table *t, void *in
 /* One setting by name, as a file of the originals would set it; same checks. FL_FLAG_STRINGS: appends. */
 FL_CHECKED enum fl_status fl_flags_set(const struct fl_flag_table *t, void *into, const char *name, const char *value,
                                        struct fl_error *err);
-void fl_flags_done(const struct fl_flag_table *t, void *into);
+void                      fl_flags_done(const struct fl_flag_table *t, void *into);
 /* Frees the array, and the strings if they were malloc'ed by flags. Only for lists that flags made: a mark
  * hidden in front of the array says whose the strings are. A NULL ends the array. */
 void fl_strings_done(struct fl_strings *s);
@@ -68,7 +68,8 @@ bool fl_flags_completion(const struct fl_flag_table *t, struct fl_buf *out); /* 
 bool fl_flags_show(const struct fl_flag_table *t, const void *from, struct fl_buf *out);
 
 /* Durations and sizes for other readers. */
-FL_CHECKED enum fl_status fl_parse_duration(const char *text, const char *bare_unit, uint64_t *ns, struct fl_error *err);
+FL_CHECKED enum fl_status fl_parse_duration(const char *text, const char *bare_unit, uint64_t *ns,
+                                            struct fl_error *err);
 FL_CHECKED enum fl_status fl_parse_bytes(const char *text, uint64_t *bytes, struct fl_error *err);
 
 #endif

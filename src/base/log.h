@@ -19,10 +19,10 @@ bool fl_log_wants(enum fl_log_level level);
 /* room: "kms". message is a printf sentence; newlines and control characters are escaped. */
 void fl_log(enum fl_log_level level, const char *room, const char *format, ...) FL_PRINTF(3, 4);
 
-#define fl_debug(room, ...)                                 \
-    do {                                                    \
-        if (fl_log_wants(FL_LOG_DEBUG))                     \
-            fl_log(FL_LOG_DEBUG, room, __VA_ARGS__);        \
+#define fl_debug(room, ...)                          \
+    do {                                             \
+        if (fl_log_wants(FL_LOG_DEBUG))              \
+            fl_log(FL_LOG_DEBUG, room, __VA_ARGS__); \
     } while (0)
 #define fl_info(room, ...) fl_log(FL_LOG_INFO, room, __VA_ARGS__)
 #define fl_warn(room, ...) fl_log(FL_LOG_WARN, room, __VA_ARGS__)

@@ -20,8 +20,8 @@ struct fl_metrics {
 
 static struct fl_metric_set *new_set(size_t count)
 {
-    size_t bytes = sizeof(struct fl_metric_set) + count * sizeof(_Atomic int64_t);
-    size_t whole = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    size_t                bytes = sizeof(struct fl_metric_set) + count * sizeof(_Atomic int64_t);
+    size_t                whole = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     struct fl_metric_set *s = aligned_alloc(CACHE_LINE, whole);
 
     if (s == NULL)

@@ -21,8 +21,8 @@ struct fl_metric {
 };
 
 /* table: count rows, kept by pointer; a cell's index is its row. sets: one a thread. */
-struct fl_metrics    *fl_metrics_new(const struct fl_metric *table, size_t count, unsigned sets);
-void                  fl_metrics_free(struct fl_metrics *m);
+struct fl_metrics *fl_metrics_new(const struct fl_metric *table, size_t count, unsigned sets);
+void               fl_metrics_free(struct fl_metrics *m);
 FL_AUTO_DEFINE(fl_metrics);
 struct fl_metric_set *fl_metrics_set(struct fl_metrics *m, unsigned set);
 

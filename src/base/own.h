@@ -10,11 +10,11 @@
 
 /* After `void thing_free(struct thing *)` is declared: FL_AUTO_DEFINE(thing) allows FL_AUTO(thing) t = NULL; which is
  * given to thing_free() at the end of its scope. Not together with goto in one function. */
-#define FL_AUTO_DEFINE(thing)                                            \
-    static inline void thing##_auto_(struct thing **at)                  \
-    {                                                                    \
-        thing##_free(*at);                                               \
-    }                                                                    \
+#define FL_AUTO_DEFINE(thing)                           \
+    static inline void thing##_auto_(struct thing **at) \
+    {                                                   \
+        thing##_free(*at);                              \
+    }                                                   \
     struct thing
 #define FL_AUTO(thing) __attribute__((cleanup(thing##_auto_))) struct thing *
 
@@ -28,11 +28,11 @@ void fl_auto_close_(int *fd); /* closes unless negative */
 #define FL_AUTO_FD __attribute__((cleanup(fl_auto_close_))) int
 
 /* Hands over: the local is NULL afterwards, so there is nothing to free. */
-#define FL_TAKE(local)                                        \
-    ({                                                        \
-        __typeof__(local) fl_taken_ = (local);                \
-        (local) = NULL;                                       \
-        fl_taken_;                                            \
+#define FL_TAKE(local)                         \
+    ({                                         \
+        __typeof__(local) fl_taken_ = (local); \
+        (local) = NULL;                        \
+        fl_taken_;                             \
     })
 
 #define FL_COUNT(array) (sizeof(array) / sizeof(array)[0])

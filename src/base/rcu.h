@@ -33,19 +33,19 @@ void fl_rcu_told_acquire_(const void *at);
 #endif
 
 /* Publishes *slot := value. Single writer at a time. */
-#define fl_rcu_publish(slot, value)              \
-    do {                                         \
-        __typeof__(*(slot)) fl_v_ = (value);     \
-        fl_rcu_told_release_(fl_v_);             \
-        fl_rcu_store_((slot), fl_v_);            \
+#define fl_rcu_publish(slot, value)          \
+    do {                                     \
+        __typeof__(*(slot)) fl_v_ = (value); \
+        fl_rcu_told_release_(fl_v_);         \
+        fl_rcu_store_((slot), fl_v_);        \
     } while (0)
 
 /* What is published; valid until the thread goes offline (on a reactor: until the callback returns). */
-#define fl_rcu_read(slot)                                     \
-    ({                                                        \
-        __typeof__(*(slot)) fl_r_ = fl_rcu_load_(slot);       \
-        fl_rcu_told_acquire_(fl_r_);                          \
-        fl_r_;                                                \
+#define fl_rcu_read(slot)                               \
+    ({                                                  \
+        __typeof__(*(slot)) fl_r_ = fl_rcu_load_(slot); \
+        fl_rcu_told_acquire_(fl_r_);                    \
+        fl_r_;                                          \
     })
 
 /* Before and after a thread's reading life. */

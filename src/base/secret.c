@@ -55,7 +55,7 @@ static unsigned class_of(size_t slot_bytes)
     unsigned class = 0;
 
     while (class < SHARED_CLASSES && (size_t)SMALLEST_SLOT << class < slot_bytes)
-        class++;
+        class ++;
     return class;
 }
 
@@ -157,8 +157,8 @@ static struct fl_secret *take_alone(size_t slot_bytes)
 
 struct fl_secret *fl_secret_new(size_t len)
 {
-    size_t            slot_bytes = sizeof(struct fl_secret) + len;
-    unsigned          class = class_of(slot_bytes);
+    size_t slot_bytes = sizeof(struct fl_secret) + len;
+    unsigned class = class_of(slot_bytes);
     struct fl_secret *s;
 
     if (len == 0 || len > MAX_LEN)
@@ -204,7 +204,7 @@ static void drop_if_spare(struct arena *a, unsigned class)
 
 static void give_back(struct arena *a, struct fl_secret *s)
 {
-    size_t   slot = (size_t)((uint8_t *)s - a->at) / a->slot_bytes;
+    size_t slot = (size_t)((uint8_t *)s - a->at) / a->slot_bytes;
     unsigned class = class_of(a->slot_bytes);
 
     explicit_bzero(s, a->slot_bytes); /* with the header: the next secret starts from zeros */

@@ -50,11 +50,20 @@ enum fl_status fl_fail_in(struct fl_error *err, const char *format, ...)
 const char *fl_status_name(enum fl_status status)
 {
     static const char *const names[FL_STATUS_COUNT] = {
-        [FL_OK] = "ok",               [FL_PENDING] = "pending",     [FL_WANT_READ] = "want read",
-        [FL_WANT_WRITE] = "want write", [FL_CLOSED] = "closed",     [FL_MALFORMED] = "malformed",
-        [FL_DENIED] = "denied",       [FL_NOT_FOUND] = "not found", [FL_EXISTS] = "exists",
-        [FL_BUSY] = "busy",           [FL_TIMEOUT] = "timeout",     [FL_USAGE] = "usage",
-        [FL_NO_MEMORY] = "no memory", [FL_SYSTEM] = "system",
+        [FL_OK] = "ok",
+        [FL_PENDING] = "pending",
+        [FL_WANT_READ] = "want read",
+        [FL_WANT_WRITE] = "want write",
+        [FL_CLOSED] = "closed",
+        [FL_MALFORMED] = "malformed",
+        [FL_DENIED] = "denied",
+        [FL_NOT_FOUND] = "not found",
+        [FL_EXISTS] = "exists",
+        [FL_BUSY] = "busy",
+        [FL_TIMEOUT] = "timeout",
+        [FL_USAGE] = "usage",
+        [FL_NO_MEMORY] = "no memory",
+        [FL_SYSTEM] = "system",
     };
 
     return (unsigned)status < FL_STATUS_COUNT ? names[status] : "unknown status";

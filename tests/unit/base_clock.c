@@ -1,10 +1,10 @@
 #include "base/clock.h"
 
-#include <time.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 

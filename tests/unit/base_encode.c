@@ -10,8 +10,13 @@
 static const struct {
     const char *bytes, *padded;
 } vectors[] = {
-    { "", "" },         { "f", "Zg==" },         { "fo", "Zm8=" },         { "foo", "Zm9v" },
-    { "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" },
+    { "", "" },
+    { "f", "Zg==" },
+    { "fo", "Zm8=" },
+    { "foo", "Zm9v" },
+    { "foob", "Zm9vYg==" },
+    { "fooba", "Zm9vYmE=" },
+    { "foobar", "Zm9vYmFy" },
 };
 
 static void assert_text(struct fl_buf *b, const char *text)
@@ -121,15 +126,15 @@ static void assert_lenient(struct fl_slice text, struct fl_slice bytes)
 static void the_lenient_decoder_takes_what_commons_codec_takes(void **state)
 {
     (void)state;
-    assert_lenient(FL_LIT("+_/-"), FL_LIT("\xfb\xff\xfe"));           /* both alphabets in one text */
-    assert_lenient(FL_LIT("Zm\r\n9v Y*mFy"), FL_LIT("foobar"));       /* foreign characters */
-    assert_lenient(FL_LIT("Z\xc3\xa4m9v\0YmFy"), FL_LIT("foobar"));   /* any foreign byte */
-    assert_lenient(FL_LIT("Zg==Zm9v"), FL_LIT("f"));                  /* ends at the first '=' */
+    assert_lenient(FL_LIT("+_/-"), FL_LIT("\xfb\xff\xfe"));         /* both alphabets in one text */
+    assert_lenient(FL_LIT("Zm\r\n9v Y*mFy"), FL_LIT("foobar"));     /* foreign characters */
+    assert_lenient(FL_LIT("Z\xc3\xa4m9v\0YmFy"), FL_LIT("foobar")); /* any foreign byte */
+    assert_lenient(FL_LIT("Zg==Zm9v"), FL_LIT("f"));                /* ends at the first '=' */
     assert_lenient(FL_LIT("Zm9v=YmFy"), FL_LIT("foo"));
     assert_lenient(FL_LIT("=Zm9v"), FL_LIT(""));
-    assert_lenient(FL_LIT("Zm9vY"), FL_LIT("foo"));                   /* one left over is dropped */
-    assert_lenient(FL_LIT("Zm9vYg="), FL_LIT("foob"));                /* padding too short */
-    assert_lenient(FL_LIT("Zh"), FL_LIT("f"));                        /* stray bits */
+    assert_lenient(FL_LIT("Zm9vY"), FL_LIT("foo"));    /* one left over is dropped */
+    assert_lenient(FL_LIT("Zm9vYg="), FL_LIT("foob")); /* padding too short */
+    assert_lenient(FL_LIT("Zh"), FL_LIT("f"));         /* stray bits */
     assert_lenient(FL_LIT("!!!!"), FL_LIT(""));
     assert_lenient((struct fl_slice){ NULL, 0 }, FL_LIT(""));
 }
@@ -206,7 +211,9 @@ static void json_strings_are_escaped(void **state)
     assert_json(FL_LIT("a\"b\\c/"), "\"a\\\"b\\\\c/\"");
     assert_json(FL_LIT("\b\t\n\f\r"), "\"\\b\\t\\n\\f\\r\"");
     assert_json(FL_LIT("\0\x01\x1f\x7f"), "\"\\u0000\\u0001\\u001f\x7f\"");
-    assert_json(FL_LIT("12345678\x1f" "2345678"), "\"12345678\\u001f2345678\"");
+    assert_json(FL_LIT("12345678\x1f"
+                       "2345678"),
+                "\"12345678\\u001f2345678\"");
 }
 
 static void each_byte_alone_is_escaped_or_kept_at_each_place(void **state)
@@ -234,9 +241,9 @@ static void json_replaces_what_is_no_utf8(void **state)
     (void)state;
     assert_json(FL_LIT("h\xc3\xa4\xf0\x9f\x98\x80"), "\"h\xc3\xa4\xf0\x9f\x98\x80\"");
     assert_json(FL_LIT("\xff"), "\"\xef\xbf\xbd\"");
-    assert_json(FL_LIT("\xf0\x9f\x98z"), "\"\xef\xbf\xbdz\"");           /* one for a cut sequence */
-    assert_json(FL_LIT("\xe2\x82"), "\"\xef\xbf\xbd\"");                 /* cut by the end */
-    assert_json(FL_LIT("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");     /* overlong */
+    assert_json(FL_LIT("\xf0\x9f\x98z"), "\"\xef\xbf\xbdz\"");                       /* one for a cut sequence */
+    assert_json(FL_LIT("\xe2\x82"), "\"\xef\xbf\xbd\"");                             /* cut by the end */
+    assert_json(FL_LIT("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");                 /* overlong */
     assert_json(FL_LIT("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""); /* a surrogate */
 }
 

@@ -31,28 +31,59 @@ static bool is_absolute(const char *value, struct fl_error *err)
 static const struct fl_flag flags[] = {
     { .name = "check", .type = FL_FLAG_BOOL, FIELD(check), .default_text = "true", .help = "Checks the input." },
     { .name = "quiet", .type = FL_FLAG_BOOL, FIELD(quiet), .help = "Says less." },
-    { .name = "reactors", .type = FL_FLAG_INT, FIELD(reactors), .default_text = "2", .min = 1, .max = 256,
-      .unit = "threads", .group = "Threads", .help = "How many reactors run." },
+    { .name = "reactors",
+      .type = FL_FLAG_INT,
+      FIELD(reactors),
+      .default_text = "2",
+      .min = 1,
+      .max = 256,
+      .unit = "threads",
+      .group = "Threads",
+      .help = "How many reactors run." },
     { .name = "offset", .type = FL_FLAG_INT, FIELD(offset), .help = "Any number." },
-    { .name = "room", .type = FL_FLAG_BYTES, FIELD(room), .default_text = "64KiB", .min = 4096, .max = 1 << 30,
+    { .name = "room",
+      .type = FL_FLAG_BYTES,
+      FIELD(room),
+      .default_text = "64KiB",
+      .min = 4096,
+      .max = 1 << 30,
       .help = "How much memory there is." },
-    { .name = "idle_time", .type = FL_FLAG_DURATION, FIELD(idle), .unit = "ms", .min = 1000000000,
-      .max = INT64_C(604800000000000), .default_text = "60s", .group = "Threads", .help = "When to close." },
-    { .name = "wait", .type = FL_FLAG_DURATION, FIELD(wait), .min = 1000, .max = INT64_MAX, .default_text = "1s",
+    { .name = "idle_time",
+      .type = FL_FLAG_DURATION,
+      FIELD(idle),
+      .unit = "ms",
+      .min = 1000000000,
+      .max = INT64_C(604800000000000),
+      .default_text = "60s",
+      .group = "Threads",
+      .help = "When to close." },
+    { .name = "wait",
+      .type = FL_FLAG_DURATION,
+      FIELD(wait),
+      .min = 1000,
+      .max = INT64_MAX,
+      .default_text = "1s",
       .help = "How long to wait." },
     { .name = "folder", .type = FL_FLAG_STRING, FIELD(folder), .valid = is_absolute, .help = "Where keys | lie." },
     { .name = "host", .type = FL_FLAG_STRING, FIELD(host), .default_text = "localhost", .help = "Where to listen." },
-    { .name = "log_level", .type = FL_FLAG_ENUM, FIELD(level), .choices = "debug|info|warn", .default_text = "info",
+    { .name = "log_level",
+      .type = FL_FLAG_ENUM,
+      FIELD(level),
+      .choices = "debug|info|warn",
+      .default_text = "info",
       .help = "What is logged." },
     { .name = "peer", .type = FL_FLAG_STRINGS, FIELD(peers), .help = "Another server." },
 };
-static const struct fl_flag_table table = { .flags = flags, .count = FL_COUNT(flags), .program = "featherlock test",
-                                            .summary = "Tests the flags.", .arguments = "KEY..." };
+static const struct fl_flag_table table = { .flags = flags,
+                                            .count = FL_COUNT(flags),
+                                            .program = "featherlock test",
+                                            .summary = "Tests the flags.",
+                                            .arguments = "KEY..." };
 
 /* The words behind the program's name, up to a NULL. */
 static enum fl_status parse(struct some_flags *into, struct fl_strings *args, struct fl_error *err, ...)
 {
-    char   *argv[16] = { (char *)(uintptr_t)"test" };
+    char   *argv[16] = { (char *)(uintptr_t) "test" };
     int     argc = 1;
     va_list words;
 
@@ -227,8 +258,8 @@ static void an_unknown_flag_is_told_with_the_nearest(void **state)
 
 static void a_long_value_is_cut_in_the_sentence(void **state)
 {
-    char            word[400] = "--reactors=";
-    struct fl_error err;
+    char              word[400] = "--reactors=";
+    struct fl_error   err;
     struct some_flags f;
     struct fl_strings args;
 
@@ -391,8 +422,13 @@ static void durations_and_sizes_know_their_units(void **state)
     static const struct {
         const char *text;
         uint64_t    ns;
-    } good[] = { { "250ms", 250000000 }, { "5s", UINT64_C(5000000000) }, { "10m", UINT64_C(600000000000) },
-                 { "1h", UINT64_C(3600000000000) }, { "7d", UINT64_C(604800000000000) }, { "3us", 3000 }, { "9ns", 9 },
+    } good[] = { { "250ms", 250000000 },
+                 { "5s", UINT64_C(5000000000) },
+                 { "10m", UINT64_C(600000000000) },
+                 { "1h", UINT64_C(3600000000000) },
+                 { "7d", UINT64_C(604800000000000) },
+                 { "3us", 3000 },
+                 { "9ns", 9 },
                  { "0", 0 } };
     uint64_t        n = 99;
     struct fl_error err;
@@ -459,8 +495,9 @@ static void the_reference_is_a_markdown_table(void **state)
     fl_buf_init(&b, 0);
     assert_true(fl_flags_reference(&table, &b));
     text = text_of(&b);
-    assert_non_null(strstr(text, "\n### Threads\n\n| Flag | Value | Default | Meaning |\n|---|---|---|---|\n"
-                                 "| `--reactors` | whole number from 1 to 256 (threads) | `2` | How many reactors run. |\n"));
+    assert_non_null(strstr(text,
+                           "\n### Threads\n\n| Flag | Value | Default | Meaning |\n|---|---|---|---|\n"
+                           "| `--reactors` | whole number from 1 to 256 (threads) | `2` | How many reactors run. |\n"));
     assert_non_null(strstr(text, "| `--folder` | text |  | Where keys \\| lie. |\n"));
     assert_non_null(strstr(text, "| one of debug\\|info\\|warn | `info` |"));
     fl_buf_done(&b);

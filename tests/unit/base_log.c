@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
-#include <string.h>
-#include <unistd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -53,8 +53,8 @@ static void a_text_line_is_time_level_room_sentence(void **state)
     fl_info("kms", "listening on %s port=%d", "127.0.0.1", 9600);
     fl_warn("store", "slow");
     fl_err("io", "gone");
-    assert_matches(end_log(), "^" TIME " INFO kms listening on 127\\.0\\.0\\.1 port=9600\n" TIME " WARN store slow\n"
-                              TIME " ERROR io gone\n$");
+    assert_matches(end_log(), "^" TIME " INFO kms listening on 127\\.0\\.0\\.1 port=9600\n" TIME
+                              " WARN store slow\n" TIME " ERROR io gone\n$");
 }
 
 static void a_json_line_is_one_object(void **state)

@@ -117,12 +117,16 @@ struct some_flags {
 };
 
 static const struct fl_flag flags[] = {
-    { .name = "folder", .type = FL_FLAG_STRING, .offset = offsetof(struct some_flags, folder), .default_text = "/",
+    { .name = "folder",
+      .type = FL_FLAG_STRING,
+      .offset = offsetof(struct some_flags, folder),
+      .default_text = "/",
       .help = "Folder." },
     { .name = "peer", .type = FL_FLAG_STRINGS, .offset = offsetof(struct some_flags, peers), .help = "Peers." },
 };
-static const struct fl_flag_table table = { .flags = flags, .count = 2, .program = "test", .summary = "Tests.",
-                                            .arguments = "KEY..." };
+static const struct fl_flag_table table = {
+    .flags = flags, .count = 2, .program = "test", .summary = "Tests.", .arguments = "KEY..."
+};
 
 static bool parse_flags(void)
 {

@@ -1,11 +1,11 @@
 #include "featherlock/status.h"
 
 #include <errno.h>
-#include <string.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -68,7 +68,7 @@ static void each_status_has_its_own_name(void **state)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(fl_status_name((enum fl_status)i), fl_status_name((enum fl_status)j));
     assert_string_equal(fl_status_name(FL_STATUS_COUNT), "unknown status");
-    assert_string_equal(fl_status_name((enum fl_status)-1), "unknown status");
+    assert_string_equal(fl_status_name((enum fl_status) - 1), "unknown status");
 }
 
 int main(void)
