@@ -58,7 +58,7 @@ bool fl_base64_put(struct fl_buf *b, struct fl_slice bytes)
         return false;
     if (bytes.len == 0)
         return true;
-    out = (char *)fl_buf_tail(b);
+    out = (char *)b->data + b->write;
     for (end = write_groups(out, bytes.at, bytes.len, STANDARD); end < out + len; end++)
         *end = '=';
     fl_buf_added(b, len);
@@ -69,7 +69,9 @@ bool fl_base64url_put(struct fl_buf *b, struct fl_slice bytes)
 {
     if (!make_room(b, bytes.len))
         return false;
-    fl_base64url_write((char *)fl_buf_tail(b), bytes);
+    if (bytes.len == 0)
+        return true;
+    fl_base64url_write((char *)b->data + b->write, bytes);
     fl_buf_added(b, FL_BASE64URL_LEN(bytes.len));
     return true;
 }

@@ -30,7 +30,9 @@ bool fl_hex_put(struct fl_buf *b, struct fl_slice bytes)
         b->failed = true;
         return false;
     }
-    out = fl_buf_tail(b);
+    if (bytes.len == 0)
+        return true;
+    out = b->data + b->write;
     for (size_t i = 0; i < bytes.len; i++) {
         *out++ = (uint8_t)digits[bytes.at[i] >> 4];
         *out++ = (uint8_t)digits[bytes.at[i] & 15];

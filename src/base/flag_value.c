@@ -192,7 +192,7 @@ static bool read_int(const struct fl_flag *f, const char *text, int64_t *value)
 
 static bool read_unsigned(const struct fl_flag *f, const char *text, uint64_t *value)
 {
-    uint64_t       n;
+    uint64_t       n = 0;
     enum fl_status s =
         f->type == FL_FLAG_BYTES ? fl_parse_bytes(text, &n, NULL) : fl_parse_duration(text, f->unit, &n, NULL);
 

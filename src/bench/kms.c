@@ -1,5 +1,6 @@
 #include "bench/kms.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -197,6 +198,7 @@ static enum fl_status gather_tokens(struct talk *t, char **tokens, struct fl_err
 {
     enum fl_status status = make_key(t, err);
 
+    assert(tokens != NULL && t->config->tokens > 0);
     for (unsigned i = 0; status == FL_OK && i < t->config->tokens; i++)
         status = get_token(t, &tokens[i], err);
     return status == FL_OK ? check_server(t, tokens[0], err) : status;
@@ -207,7 +209,7 @@ enum fl_status kms_bench_prepare(struct kms_bench *out, const struct kms_bench_c
     struct talk        talk = { .config = config };
     struct http_url    url;
     struct kms_bench   b = { 0 };
-    FL_AUTO_MEM char **tokens = calloc(config->tokens, sizeof *tokens);
+    FL_AUTO_MEM char **tokens = calloc(FL_MAX(config->tokens, 1U), sizeof *tokens);
     enum fl_status     status = http_url_parse(config->url, &url, err);
 
     fl_buf_init(&b.bytes, 0);

@@ -286,7 +286,7 @@ static void wait_for_stragglers(struct run *run)
 
 static double server_cpu(const struct load_plan *plan)
 {
-    double s;
+    double s = -1;
 
     return plan->server_pid != 0 && load_cpu_of(plan->server_pid, &s, NULL) == FL_OK ? s : -1;
 }

@@ -3,6 +3,7 @@
 #include "bench/kms.h"
 #include "bench/report.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -153,6 +154,7 @@ static enum fl_status run_all(const struct bench_flags *f, const struct kms_benc
                               .progress = isatty(STDERR_FILENO) != 0 };
     enum fl_status   status = FL_OK;
 
+    assert(mix_count > 0 && f->repeat > 0);
     report->rows = calloc(mix_count * (size_t)f->repeat, sizeof *report->rows);
     if (report->rows == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for %zu runs", mix_count * (size_t)f->repeat);
