@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#define BAD_KEK "java.security.InvalidKeyException: Invalid AES key length: %zu bytes"
 #define WRONG_OP "IllegalArgumentException Wrong eek_op value, it must be generate or decrypt"
 #define NO_KEY_VERSION                                                                             \
     "org.apache.hadoop.thirdparty.com.google.common.util.concurrent.UncheckedExecutionException: " \
@@ -26,7 +27,7 @@ static void refuse_null(struct kms_call *c, const char *parameter)
 /* A key whose material no AES takes was made with material of its own. */
 static void refuse_crypto(struct kms_call *c, struct fl_slice kek)
 {
-    kms_refuse(c, KMS_F_IO, "java.security.InvalidKeyException: Invalid AES key length: %zu bytes", kek.len);
+    kms_refuse(c, KMS_F_IO, BAD_KEK, kek.len);
 }
 
 /* ---- generate ---------------------------------------------------------------------------------------------------- */
@@ -111,7 +112,9 @@ static FL_CHECKED bool put_generated(struct kms_call *c, const struct key *key, 
 
     for (int64_t i = 0; i < count; i++) {
         if (kek.len > sizeof eek || key_eek_generate(kek, iv, eek, NULL) != FL_OK) {
-            refuse_crypto(c, kek);
+            kms_refuse(c, KMS_F_IO,
+                       "java.io.IOException: java.util.concurrent.ExecutionException: java.io.IOException: " BAD_KEK,
+                       kek.len);
             return false;
         }
         kms_put_array_item(b, i == 0);
@@ -240,22 +243,13 @@ static void decrypt(struct kms_call *c, struct eek *e)
     kms_send_json(c, b);
 }
 
-/* Puts e under the current version of its key; what is there already stays as it is. name: what the answer calls it. */
-static FL_CHECKED bool put_reencrypted(struct kms_call *c, const struct eek *e, struct fl_slice name,
-                                       struct fl_slice old_name, struct fl_buf *b)
+/* Puts e under the current version of its key, which may be the one it is under. name: what the answer calls it. */
+static FL_CHECKED bool put_reencrypted(struct kms_call *c, const struct eek *e, struct fl_slice name, struct fl_buf *b)
 {
-    uint32_t       current = key_current(e->key);
-    struct kms_eek out = {
-        .name = name, .key_name = e->own_name, .version = current, .iv = e->iv, .material = e->material
-    };
+    uint32_t        current = key_current(e->key);
     struct fl_slice from = kek_of(e->key, e->version), to = kek_of(e->key, current);
     uint8_t        *bytes;
 
-    if (e->version == current) {
-        out.name = old_name;
-        kms_put_eek(b, &out);
-        return true;
-    }
     if (!check_iv(c, e->iv))
         return false;
     if ((bytes = fl_arena_take(c->arena, e->material.len + 1)) == NULL) {
@@ -266,8 +260,11 @@ static FL_CHECKED bool put_reencrypted(struct kms_call *c, const struct eek *e, 
         refuse_crypto(c, from.len == to.len ? to : from);
         return false;
     }
-    out.material = fl_slice_of(bytes, e->material.len);
-    kms_put_eek(b, &out);
+    kms_put_eek(b, &(struct kms_eek){ .name = name,
+                                      .key_name = e->own_name,
+                                      .version = current,
+                                      .iv = e->iv,
+                                      .material = fl_slice_of(bytes, e->material.len) });
     return true;
 }
 
@@ -280,7 +277,7 @@ static void reencrypt(struct kms_call *c, struct eek *e)
         !kms_may_key(c, e->key, e->own_name, ACL_KEY_GENERATE_EEK))
         return;
     b = kms_body(c);
-    if (!put_reencrypted(c, e, e->own_name, e->own_name, b))
+    if (!put_reencrypted(c, e, e->own_name, b))
         return;
     kms_note_ok(c, AUDIT_REENCRYPT_EEK, e->key_name, FL_LIT(""));
     kms_send_json(c, b);
@@ -407,10 +404,15 @@ static FL_CHECKED bool check_elements(struct kms_call *c, struct element *list, 
     return count == 0 || kms_may_key(c, list[0].eek.key, c->route.name, ACL_KEY_GENERATE_EEK);
 }
 
+/* What is under the current version already isn't looked at, not even the length of its IV. */
+static void put_unchanged(struct fl_buf *b, const struct eek *e)
+{
+    kms_put_eek(b, &(struct kms_eek){
+                       .key_name = e->own_name, .version = e->version, .iv = e->iv, .material = e->material });
+}
+
 static FL_CHECKED bool put_elements(struct kms_call *c, const struct element *list, size_t count, struct fl_buf *b)
 {
-    struct fl_slice nobody = { NULL, 0 };
-
     for (size_t i = 0; i < count; i++) {
         const struct element *e = &list[i];
 
@@ -420,7 +422,9 @@ static FL_CHECKED bool put_elements(struct kms_call *c, const struct element *li
             return false;
         }
         kms_put_array_item(b, i == 0);
-        if (!put_reencrypted(c, &e->eek, c->route.name, nobody, b))
+        if (e->eek.version == key_current(e->eek.key))
+            put_unchanged(b, &e->eek);
+        else if (!put_reencrypted(c, &e->eek, c->route.name, b))
             return false;
     }
     kms_put_array_end(b, count == 0);

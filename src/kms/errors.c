@@ -2,9 +2,9 @@
 #include "kms/call.h"
 
 #include "kms/json_write.h"
+#include "kms/words.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+enum { WORDS_MAX = 256 << 20 }; /* what is quoted is bounded by a request's head and body */
 
 static const struct fault {
     const char *java_class;
@@ -23,6 +23,7 @@ static const struct fault {
     [KMS_F_UNCHECKED] = { "org.apache.hadoop.thirdparty.com.google.common.util.concurrent.UncheckedExecutionException",
                           500, true },
     [KMS_F_UNDECLARED] = { "java.lang.reflect.UndeclaredThrowableException", 500, true },
+    [KMS_F_NEGATIVE_SIZE] = { "java.lang.NegativeArraySizeException", 500, true },
     [KMS_F_KEY_SIZE] = { "java.security.InvalidParameterException", 400, true },
     [KMS_F_JSON_SHAPE] = { "com.fasterxml.jackson.databind.exc.MismatchedInputException", 500, true },
     [KMS_F_JSON_TEXT] = { "com.fasterxml.jackson.core.JsonParseException", 500, true },
@@ -64,21 +65,19 @@ void kms_refuse_text(struct kms_call *c, enum kms_fault fault, struct fl_slice m
 
 void kms_refuse(struct kms_call *c, enum kms_fault fault, const char *format, ...)
 {
-    struct fl_slice   message = { NULL, 0 };
-    FL_AUTO_MEM char *text = NULL; /* names may be long, and refusals are rare */
-    va_list           args;
-    int               len;
+    struct fl_slice message = { NULL, 0 };
+    struct fl_buf   words; /* of its own: what is quoted may lie in any of the reactor's buffers */
+    va_list         args;
 
+    fl_buf_init(&words, WORDS_MAX);
     if (format != NULL) {
         va_start(args, format);
-        len = vasprintf(&text, format, args);
+        if (kms_words_put(&words, format, args))
+            message = fl_buf_slice(&words);
         va_end(args);
-        if (len < 0)
-            text = NULL;
-        else
-            message = fl_slice_of(text, (size_t)len);
     }
     kms_refuse_text(c, fault, message);
+    fl_buf_done(&words);
 }
 
 void kms_refuse_no_memory(struct kms_call *c)

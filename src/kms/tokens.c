@@ -1,8 +1,8 @@
 /* Operations on delegation tokens: get, renew, cancel. Served on any path; parameters come from the query only. */
 #include "kms/call.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include "kms/words.h"
+
 #include <string.h>
 
 static const struct operation {
@@ -14,6 +14,8 @@ static const struct operation {
     [KMS_T_RENEW] = { "RENEWDELEGATIONTOKEN", "PUT", true },
     [KMS_T_CANCEL] = { "CANCELDELEGATIONTOKEN", "PUT", false },
 };
+
+enum { WORDS_MAX = 1 << 20 };
 
 #define CANNOT_CANCEL "Invalid delegation token, cannot cancel"
 
@@ -33,17 +35,17 @@ enum kms_token_op kms_token_op_of(const struct kms_call *c)
 
 static FL_PRINTF(4, 5) void refuse_page(struct kms_call *c, int status, bool clear_cookie, const char *format, ...)
 {
-    FL_AUTO_MEM char *text = NULL;
-    struct fl_slice   message = FL_LIT("Forbidden");
-    va_list           args;
-    int               len;
+    struct fl_slice message = FL_LIT("Forbidden");
+    struct fl_buf   words;
+    va_list         args;
 
+    fl_buf_init(&words, WORDS_MAX);
     va_start(args, format);
-    len = vasprintf(&text, format, args);
+    if (kms_words_put(&words, format, args))
+        message = fl_buf_slice(&words);
     va_end(args);
-    if (len >= 0)
-        message = fl_slice_of(text, (size_t)len);
     kms_send_page(c, &(struct kms_page){ .status = status, .message = message, .clear_cookie = clear_cookie });
+    fl_buf_done(&words);
 }
 
 /* What a token's decoder said: an IOException is the operation's answer, anything else is thrown. */

@@ -1,0 +1,73 @@
+/* Sentences that hold bytes of a client. */
+#include "kms/words.h"
+
+#include "base/own.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static FL_PRINTF(2, 3) bool put(struct fl_buf *b, const char *format, ...)
+{
+    va_list args;
+    bool    good;
+
+    va_start(args, format);
+    good = kms_words_put(b, format, args);
+    va_end(args);
+    return good;
+}
+
+static void expect(const struct fl_buf *b, const char *bytes, size_t len)
+{
+    assert_int_equal(fl_buf_len(b), len);
+    assert_memory_equal(fl_buf_slice(b).at, bytes, len);
+}
+
+static void a_nul_ends_nothing(void **state)
+{
+    struct fl_buf   b;
+    struct fl_slice name = FL_LIT("a\0b");
+
+    (void)state;
+    fl_buf_init(&b, 100);
+    assert_true(put(&b, "Key %.*s already exists in %s", FL_SLICE_ARGS(name), "memory:///"));
+    expect(&b, "Key a\0b already exists in memory:///", 36);
+    fl_buf_done(&b);
+}
+
+static void every_conversion_is_known(void **state)
+{
+    struct fl_buf   b;
+    struct fl_slice nothing = FL_LIT("");
+
+    (void)state;
+    fl_buf_init(&b, 200);
+    assert_true(put(&b, "%s|%d|%u|%zu|%lld|%%|%.*s|", "x", -7, 4000000000U, SIZE_MAX, (long long)INT64_MIN,
+                    FL_SLICE_ARGS(nothing)));
+    expect(&b, "x|-7|4000000000|18446744073709551615|-9223372036854775808|%||", 61);
+    fl_buf_done(&b);
+}
+
+static void a_full_buffer_is_told(void **state)
+{
+    struct fl_buf b;
+
+    (void)state;
+    fl_buf_init(&b, 8);
+    assert_false(put(&b, "%s", "more than eight bytes, by far"));
+    fl_buf_done(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_nul_ends_nothing),
+        cmocka_unit_test(every_conversion_is_known),
+        cmocka_unit_test(a_full_buffer_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
