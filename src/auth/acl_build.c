@@ -44,8 +44,6 @@ static enum fl_status no_memory(struct building *b)
 
 static void warn_of_name(struct building *b, struct fl_slice property, enum acl_kind kind, struct fl_slice name)
 {
-    if (kind == ACL_USER && name.at[0] == '~')
-        warn(b, property, name, "names a real user behind a proxy, which is not supported: it grants nothing");
     if (kind == ACL_GROUP && fl_slice_find(name, ' ') != SIZE_MAX)
         warn(b, property, name, "is a group name with a blank inside; groups are separated by commas");
 }

@@ -117,6 +117,15 @@ enum acl_answer acl_allows(const struct acl_set *s, enum acl_op op, struct fl_sl
  * bit ACL_KEY_x set = an UNAUTHORIZED line for that op is due, in the order op, ALL. */
 enum acl_answer acl_key_allows(const struct acl_set *s, struct fl_slice acl_name, enum acl_key_op op,
                                struct fl_slice user, const struct auth_group_list *groups, unsigned *trail);
+/* The same for a call on behalf of somebody: an entry "~svc" in the user part of a list is everybody for whom svc
+ * acts. `behind` is the real user's short name with that '~' in front; empty: nobody acts for the user. */
+struct acl_who {
+    struct fl_slice               user, behind;
+    const struct auth_group_list *groups;
+};
+enum acl_answer acl_allows_who(const struct acl_set *s, enum acl_op op, const struct acl_who *who);
+enum acl_answer acl_key_allows_who(const struct acl_set *s, struct fl_slice acl_name, enum acl_key_op op,
+                                   const struct acl_who *who, unsigned *trail);
 /* Is an ACL for (name, op) present at all (7.4 step 1)? Used at creation for key.acl.name. */
 bool acl_key_present(const struct acl_set *s, struct fl_slice acl_name, enum acl_key_op op);
 

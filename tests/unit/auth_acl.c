@@ -45,6 +45,14 @@ static enum acl_answer creates(const struct acl_set *s, const char *user, const 
     return acl_allows(s, ACL_CREATE, fl_slice_str(user), groups);
 }
 
+static enum acl_answer creates_behind(const struct acl_set *s, const char *user, const char *behind)
+{
+    static const struct auth_group_list none = { NULL, 0 };
+    struct acl_who                      who = { fl_slice_str(user), fl_slice_str(behind), &none };
+
+    return acl_allows_who(s, ACL_CREATE, &who);
+}
+
 static enum acl_answer reads(const struct acl_set *s, const char *key, const char *user)
 {
     static const struct auth_group_list none = { NULL, 0 };
@@ -516,6 +524,25 @@ static void a_worker_reloads_while_reactors_ask(void **state)
     acls_free(a);
 }
 
+static void an_entry_with_a_tilde_is_whoever_that_user_acts_for(void **state)
+{
+    struct acl_set *s = parsed(FILE_OF(ONE("hadoop.kms.acl.CREATE", "alice,~svc,~hive")
+                                           ONE("hadoop.kms.blacklist.CREATE", "~hive") ONE("key.acl.k.READ", "~svc")));
+    struct acl_who  who = { FL_LIT("bob"), FL_LIT("~svc"), NULL };
+
+    (void)state;
+    assert_int_equal(acl_set_warnings(s)->count, 0);
+    assert_int_equal(creates_behind(s, "bob", "~svc"), ACL_YES);
+    assert_int_equal(creates_behind(s, "bob", ""), ACL_NO);
+    assert_int_equal(creates_behind(s, "svc", ""), ACL_NO); /* not svc itself */
+    assert_int_equal(creates_behind(s, "alice", "~other"), ACL_YES);
+    assert_int_equal(creates_behind(s, "alice", "~hive"), ACL_NO);
+    assert_int_equal(acl_key_allows_who(s, FL_LIT("k"), ACL_KEY_READ, &who, NULL), ACL_YES);
+    who.behind = FL_LIT("~hive");
+    assert_int_equal(acl_key_allows_who(s, FL_LIT("k"), ACL_KEY_READ, &who, NULL), ACL_NO);
+    acl_set_free(s);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -533,6 +560,7 @@ int main(void)
         cmocka_unit_test(an_empty_value_is_no_value_and_a_blank_is_nobody),
         cmocka_unit_test(variables_are_replaced),
         cmocka_unit_test(bad_xml_is_refused_with_its_line),
+        cmocka_unit_test(an_entry_with_a_tilde_is_whoever_that_user_acts_for),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(a_changed_file_is_read_again_and_a_bad_one_keeps_the_old_acls),
         cmocka_unit_test(a_worker_reloads_while_reactors_ask),
