@@ -87,7 +87,7 @@ static enum fl_status build_created(struct change *ch, const struct key_change *
 {
     struct key model = {
         .name = c->name,
-        .cipher = c->cipher.len > 0 ? c->cipher : FL_LIT(KEY_DEFAULT_CIPHER),
+        .cipher = c->cipher.at != NULL ? c->cipher : FL_LIT(KEY_DEFAULT_CIPHER),
         .bits = c->bits > 0 ? c->bits : KEY_DEFAULT_BITS,
         .has_description = c->has_description,
         .description = c->has_description ? c->description : FL_LIT(""),

@@ -67,7 +67,7 @@ enum key_change_kind { KEY_CREATE, KEY_ROLL, KEY_DELETE };
 /* The caller's, until done; the slices are copied by keys_submit. On success of create and roll *result_* tell. */
 struct key_change {
     enum key_change_kind        kind;
-    struct fl_slice             name, cipher; /* cipher of .len 0: default */
+    struct fl_slice             name, cipher; /* cipher of .at NULL: default; an empty one is kept, as Java keeps it */
     uint32_t                    bits;         /* 0: default */
     bool                        has_description;
     struct fl_slice             description;
