@@ -91,9 +91,9 @@ bool kms_need_groups(struct kms_call *c, struct fl_slice user_short)
     return true;
 }
 
-static const struct auth_group_list *groups_of(const struct kms_call *c)
+static struct acl_who who(const struct kms_call *c)
 {
-    return c->groups_known ? &c->groups : NULL;
+    return (struct acl_who){ c->user_short, c->behind, c->groups_known ? &c->groups : NULL };
 }
 
 /* ---- level 1: operations ----------------------------------------------------------------------------------------- */
@@ -101,12 +101,14 @@ static const struct auth_group_list *groups_of(const struct kms_call *c)
 enum kms_access kms_could(struct kms_call *c, enum acl_op op)
 {
     const struct acl_set *acls = acls_current(c->kms->acls);
-    enum acl_answer       answer = acl_allows(acls, op, c->user_short, groups_of(c));
+    struct acl_who        asking = who(c);
+    enum acl_answer       answer = acl_allows_who(acls, op, &asking);
 
     if (answer == ACL_NEEDS_GROUPS) {
         if (!kms_need_groups(c, c->user_short))
             return KMS_GONE;
-        answer = acl_allows(acls, op, c->user_short, groups_of(c));
+        asking = who(c);
+        answer = acl_allows_who(acls, op, &asking);
     }
     return answer == ACL_YES ? KMS_YES : KMS_NO;
 }
@@ -146,17 +148,19 @@ static void note_trail(struct kms_call *c, struct fl_slice acl_name, enum acl_ke
 enum kms_access kms_could_key(struct kms_call *c, struct fl_slice acl_name, enum acl_key_op op)
 {
     const struct acl_set *acls = acls_current(c->kms->acls);
+    struct acl_who        asking = who(c);
     unsigned              trail = 0;
     enum acl_answer       answer;
 
     if (!c->kms->config.key_authorization)
         return KMS_YES;
-    answer = acl_key_allows(acls, acl_name, op, c->user_short, groups_of(c), &trail);
+    answer = acl_key_allows_who(acls, acl_name, op, &asking, &trail);
     if (answer == ACL_NEEDS_GROUPS) {
         if (!kms_need_groups(c, c->user_short))
             return KMS_GONE;
+        asking = who(c);
         trail = 0;
-        answer = acl_key_allows(acls, acl_name, op, c->user_short, groups_of(c), &trail);
+        answer = acl_key_allows_who(acls, acl_name, op, &asking, &trail);
     }
     note_trail(c, acl_name, op, trail);
     return answer == ACL_YES ? KMS_YES : KMS_NO;

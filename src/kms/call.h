@@ -102,6 +102,7 @@ struct kms_call {
     struct kms_route route;
 
     struct fl_slice user, user_short, real_user; /* full, after auth_to_local, who acts for them (empty: nobody) */
+    struct fl_slice behind;                      /* "~svc": the real user's short name as ACLs spell it */
     bool            groups_known;
     struct auth_group_list groups;
 
@@ -128,6 +129,8 @@ FL_CHECKED bool kms_filter(struct kms_call *c);
 enum kms_token_op { KMS_T_GET, KMS_T_RENEW, KMS_T_CANCEL, KMS_T_NONE };
 enum kms_token_op kms_token_op_of(const struct kms_call *c);
 void              kms_token_operation(struct kms_call *c, enum kms_token_op op, const struct auth_cookie *cookie);
+/* Notes that real acts for the user. False: refused for want of memory. */
+FL_CHECKED bool kms_stand_behind(struct kms_call *c, struct fl_slice real);
 /* Puts doAs in force (3.9). shown: how a refusal names who asks. False: answered or parked. */
 FL_CHECKED bool kms_act_for(struct kms_call *c, struct fl_slice shown);
 /* The short form of a user's name. False: thrown at, for Java finds it malformed. */
@@ -216,6 +219,7 @@ enum kms_fault {
     KMS_F_UNCHECKED,
     KMS_F_UNDECLARED,
     KMS_F_KEY_SIZE,
+    KMS_F_NEGATIVE_SIZE,
     KMS_F_JSON_SHAPE,
     KMS_F_JSON_TEXT,
     KMS_F_JSON_END,

@@ -108,8 +108,7 @@ static FL_CHECKED bool by_token(struct kms_call *c, struct fl_slice url_text)
     kms_meter(c, KMS_M_TOKEN_VERIFIED);
     c->user = id.owner;
     c->user_short = auth_short_name(id.owner);
-    c->real_user = id.real_user;
-    return true;
+    return kms_stand_behind(c, id.real_user);
 }
 
 /* ---- names of users ----------------------------------------------------------------------------------------------- */
@@ -146,6 +145,24 @@ bool kms_take_name(struct kms_call *c, struct fl_slice name, struct fl_slice *sh
     fl_buf_put_slice(b, name);
     kms_throw(c, fl_buf_slice(b));
     return false;
+}
+
+bool kms_stand_behind(struct kms_call *c, struct fl_slice real)
+{
+    struct fl_slice real_short = auth_short_name(real);
+    uint8_t        *at;
+
+    c->real_user = real;
+    if (real.len == 0)
+        return true;
+    if ((at = fl_arena_take(c->arena, real_short.len + 1)) == NULL) {
+        kms_refuse_no_memory(c);
+        return false;
+    }
+    at[0] = '~';
+    memcpy(at + 1, real_short.at, real_short.len);
+    c->behind = fl_slice_of(at, real_short.len + 1);
+    return true;
 }
 
 /* ---- doAs -------------------------------------------------------------------------------------------------------- */
@@ -185,7 +202,8 @@ bool kms_act_for(struct kms_call *c, struct fl_slice shown)
         refuse_host(c, shown);
         return false;
     }
-    c->real_user = c->user;
+    if (!kms_stand_behind(c, c->user))
+        return false;
     c->user = wanted;
     c->user_short = wanted_short;
     return true;

@@ -54,6 +54,10 @@ static FL_CHECKED bool check_generator(struct kms_call *c, struct fl_slice ciphe
         kms_refuse(c, KMS_F_UNDECLARED, NULL);
         return false;
     }
+    if (g->kind == HMAC && bits > INT32_MAX - 7) { /* the sum overflows in Java */
+        kms_refuse(c, KMS_F_NEGATIVE_SIZE, "-268435456");
+        return false;
+    }
     if (!makes(g, bits)) {
         kms_refuse(c, KMS_F_KEY_SIZE, "%s", g->refusal);
         return false;

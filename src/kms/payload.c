@@ -28,6 +28,11 @@ static bool media_type(struct fl_slice value, struct fl_slice *type, struct fl_s
     return is_token(*type) && is_token(*subtype);
 }
 
+static bool is_json(struct fl_slice type, struct fl_slice subtype)
+{
+    return fl_slice_equal_nocase(type, FL_LIT("application")) && fl_slice_equal_nocase(subtype, FL_LIT("json"));
+}
+
 /* Matches JSON, but no reader is made for it. */
 static bool is_wildcard(struct fl_slice type, struct fl_slice subtype)
 {
@@ -46,12 +51,24 @@ bool kms_check_media_type(struct kms_call *c)
     return false;
 }
 
+/* The resource of single EEKs declares no type, so that every other one ends at the missing reader. */
+static bool lacks_reader(const struct kms_call *c, const struct fl_slice *value)
+{
+    struct fl_slice type, subtype;
+
+    if (value == NULL)
+        return true;
+    if (!media_type(*value, &type, &subtype))
+        return false;
+    return is_wildcard(type, subtype) || (c->route.resource == KMS_R_VERSION_EEK && !is_json(type, subtype));
+}
+
 static bool check_content_type(struct kms_call *c, bool array)
 {
     const struct fl_slice *value = http_header_find(c->r, "Content-Type");
     struct fl_slice        type, subtype;
 
-    if (value == NULL || (media_type(*value, &type, &subtype) && is_wildcard(type, subtype))) {
+    if (lacks_reader(c, value)) {
         struct fl_slice name = value == NULL ? FL_LIT("application/octet-stream") : *value;
 
         kms_refuse(c, KMS_F_WEB_APPLICATION,
@@ -61,7 +78,7 @@ static bool check_content_type(struct kms_call *c, bool array)
                    FL_SLICE_ARGS(name));
         return false;
     }
-    if (fl_slice_equal_nocase(type, FL_LIT("application")) && fl_slice_equal_nocase(subtype, FL_LIT("json")))
+    if (media_type(*value, &type, &subtype) && is_json(type, subtype))
         return true;
     kms_refuse(c, KMS_F_WEB_APPLICATION, NULL);
     return false;

@@ -22,11 +22,13 @@ static const struct endpoint {
 static void answer_options(struct kms_call *c)
 {
     struct fl_buf *b = &c->here->text;
+    bool           html = c->route.resource == KMS_R_OUTSIDE && fl_slice_ends(c->r->path, FL_LIT(".html"));
 
     fl_buf_clear(b);
     fl_buf_printf(b, "Allow: %s\r\n", kms_route_allow(c->route.resource));
-    kms_send(
-        c, &(struct kms_answer){ .status = 200, .content_type = "text/plain;charset=utf-8", .more = fl_buf_slice(b) });
+    kms_send(c, &(struct kms_answer){ .status = 200,
+                                      .content_type = html ? "text/html;charset=utf-8" : "text/plain;charset=utf-8",
+                                      .more = fl_buf_slice(b) });
 }
 
 static void answer_unknown(struct kms_call *c)
@@ -59,6 +61,23 @@ static void answer_outside(struct kms_call *c)
     kms_send_page(c, &(struct kms_page){ .status = 404, .message = FL_LIT("Not Found") });
 }
 
+static bool has_illegal(struct fl_slice s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.at[i] <= ' ' || s.at[i] == 0x7f || memchr("\"<>\\^`{|}", s.at[i], 9) != NULL)
+            return true;
+    return false;
+}
+
+/* Java's resources make a URI of the host and the path, and can't of these. */
+static bool check_uri(struct kms_call *c)
+{
+    if (!has_illegal(c->r->path) && !has_illegal(c->r->host))
+        return true;
+    kms_send_page(c, &(struct kms_page){ .status = 400, .message = FL_LIT("Bad Request") });
+    return false;
+}
+
 /* Java's folder of static files lies outside of the filter; there is nothing in ours. */
 static bool answer_static(struct kms_call *c)
 {
@@ -79,6 +98,8 @@ void kms_dispatch(struct kms_call *c)
 {
     enum http_method method = c->r->method == HTTP_HEAD ? HTTP_GET : c->r->method;
 
+    if (c->route.resource != KMS_R_OUTSIDE && !check_uri(c))
+        return;
     if (c->route.resource >= KMS_R_ROOT && method != HTTP_OPTIONS && !kms_check_media_type(c))
         return;
     for (size_t i = 0; i < FL_COUNT(endpoints); i++)

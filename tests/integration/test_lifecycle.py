@@ -16,6 +16,7 @@ def test_keys_and_tokens_are_there_after_a_restart(start, tmp_path):
     server = start(store="lmdb")
     made = create(server, "kept", length=256, description="d", attributes={"x": "y"})
     rolled = ask(server, "POST", as_user("/kms/v1/key/kept"), {}).json()
+    create(server, "bare", cipher="", material="AAECAwQFBgcICQoLDA0ODw")
     create(server, "gone")
     ask(server, "DELETE", as_user("/kms/v1/key/gone"))
     metadata = ask(server, "GET", as_user("/kms/v1/key/kept")).text
@@ -27,6 +28,7 @@ def test_keys_and_tokens_are_there_after_a_restart(start, tmp_path):
     assert ask(again, "GET", "/kms/v1/key/kept", headers=with_token(token)).text == metadata
     assert ask(again, "GET", as_user("/kms/v1/key/kept/_versions")).json() == [made, rolled]
     assert ask(again, "GET", as_user("/kms/v1/key/gone")).text == "{ }"
+    assert ask(again, "GET", as_user("/kms/v1/key/bare")).json()["cipher"] == ""
     assert ask(again, "GET", "/kms/v1/key/kept", headers=with_token(cancelled)).status == 403
     assert ask(again, "PUT", as_user(f"/kms/v1/?op=RENEWDELEGATIONTOKEN&token={token}", "yarn")).json()["long"] > 1 << 31
 

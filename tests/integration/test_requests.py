@@ -33,6 +33,12 @@ def refused(answer, status, java_class, message):
                                                      "(java.lang.Integer and java.lang.String are in module java.base of loader 'bootstrap')"),
     ({"attributes": {"x": ["y"]}}, 500, IO, "Can't set metadata key odd"),
     ({"length": 64, "material": DATA}, 500, IO, "Wrong key length. Required 64, but got 128"),
+    ({"cipher": "nosuch/CTR"}, 500, "java.lang.reflect.UndeclaredThrowableException", None),
+    ({"cipher": "DES/CTR"}, 400, "java.security.InvalidParameterException", "Wrong keysize: must be equal to 56"),
+    ({"cipher": "DES", "length": 56}, 500, IO, "Wrong key length. Required 56, but got 64"),
+    ({"cipher": "HmacSHA256", "length": 39}, 400, "java.security.InvalidParameterException", "Key length must be at least 40 bits"),
+    ({"cipher": "HmacSHA256", "length": 129}, 500, IO, "Wrong key length. Required 129, but got 136"),
+    ({"cipher": "HmacSHA256", "length": 2147483647}, 500, "java.lang.NegativeArraySizeException", "-268435456"),
     ({"name": "ÜNÏ"}, 400, IAE, "Uppercase key names are unsupported: ÜNÏ"),
     ({"name": "x" * 65537}, 400, IAE, "Key name of 65537 bytes, where 1 to 65536 are allowed"),
     ({"name": "x" * (1 << 20)}, 400, IAE, "Key name of 1048576 bytes, where 1 to 65536 are allowed"),
@@ -93,6 +99,17 @@ def test_upper_case_finds_and_rolls_the_key(kms):
     assert ask(kms, "GET", as_user("/kms/v1/key/cased")).text == "{ }"
 
 
+def test_other_ciphers_than_aes_are_kept_as_given(kms):
+    create(kms, "mac", cipher="HmacSHA512", length=512)
+    refused(ask(kms, "GET", as_user("/kms/v1/key/mac/_eek?eek_op=generate")), 500, IO,
+            "java.io.IOException: java.util.concurrent.ExecutionException: java.io.IOException: "
+            "java.security.InvalidKeyException: Invalid AES key length: 64 bytes")
+    assert ask(kms, "POST", as_user("/kms/v1/key/mac"), {}).json()["versionName"] == "mac@1"
+    create(kms, "given", cipher="", material=DATA)
+    assert ask(kms, "GET", as_user("/kms/v1/key/given")).json()["cipher"] == ""
+    refused(ask(kms, "POST", as_user("/kms/v1/key/given"), {}), 500, "java.lang.reflect.UndeclaredThrowableException", None)
+
+
 # ---- encrypted keys
 
 def test_an_eek_is_decrypted_under_its_version_and_reencrypted_under_the_last(kms):
@@ -140,13 +157,27 @@ def test_without_key_authorisation_versions_are_not_checked_against_names(start)
 
 # ---- content types and bodies
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "application/json/x", "text/json"])
-def test_another_content_type_is_refused(kms, kind):
-    answer = ask(kms, "POST", KEYS, '{"name":"typed"}', (f"Content-Type: {kind}",))
-    if kind.count("/") == 2:
-        assert (answer.status, answer.reason) == (400, "Bad Request")
-    else:
-        refused(answer, 500, WEB, None)
+NO_READER = ("com.sun.jersey.api.MessageException: A message body reader for Java class java.util.Map, and Java type interface "
+             "java.util.Map, and MIME media type {} was not found.")
+
+
+@pytest.mark.parametrize("kind, create_says, decrypt_says", [
+    ("text/plain", None, NO_READER.format("text/plain")),
+    ("text/json", None, NO_READER.format("text/json")),
+    ("*/*", NO_READER.format("*/*"), NO_READER.format("*/*")),
+    ("application/*", NO_READER.format("application/*"), NO_READER.format("application/*")),
+])
+def test_another_content_type_is_refused(kms, kind, create_says, decrypt_says):
+    header = (f"Content-Type: {kind}",)
+    refused(ask(kms, "POST", KEYS, '{"name":"typed"}', header), 500, WEB, create_says)
+    refused(ask(kms, "POST", as_user("/kms/v1/keyversion/k@0/_eek?eek_op=decrypt"), "{}", header), 500, WEB, decrypt_says)
+
+
+@pytest.mark.parametrize("kind", ["garbage", "", "application/json/x", "a b/c"])
+def test_a_content_type_that_is_none_is_refused_everywhere(kms, kind):
+    for method, path in (("POST", "/kms/v1/keys"), ("GET", "/kms/v1/keys/names"), ("POST", "/kms/v1/key/k/_metadata")):
+        answer = ask(kms, method, as_user(path), None, (f"Content-Type: {kind}",))
+        assert (answer.status, answer.reason, answer.first("Content-Type")) == (400, "Bad Request", "text/html;charset=iso-8859-1")
 
 
 def test_a_body_in_utf_16_is_understood(kms):
@@ -213,6 +244,26 @@ def test_a_bad_escape_closes_the_connection(kms):
         assert answer.first("Connection") == "close" and c.ended()
 
 
+@pytest.mark.parametrize("path, reason", [("/../../etc/passwd", "Bad Request"), ("/kms/v1/key/..;x=y", "Ambiguous path parameters")])
+def test_dots_that_climb_out_close_the_connection(kms, path, reason):
+    with Connection(kms.port) as c:
+        answer = c.ask("GET", as_user(path))
+        assert (answer.status, answer.reason, answer.text) == (400, reason, f"<h1>Bad Message 400</h1><pre>reason: {reason}</pre>")
+        assert c.ended()
+
+
+def test_what_makes_no_uri_is_refused_below_kms(kms):
+    answer = ask(kms, "GET", as_user("/kms/v1/key/a<b>/_metadata"))
+    assert (answer.status, answer.reason) == (400, "Bad Request") and answer.first("Set-Cookie")
+    assert ask(kms, "GET", as_user("/kms/v1/keys/names"), host="a|b").status == 400
+
+
+@pytest.mark.parametrize("digits, count", [("%D9%A3", 3), ("007", 7), ("%EF%BC%92", 2)])
+def test_num_keys_may_be_in_any_script(kms, digits, count):
+    create(kms, f"script{count}")
+    assert len(ask(kms, "GET", as_user(f"/kms/v1/key/script{count}/_eek?eek_op=generate&num_keys={digits}")).json()) == count
+
+
 # ---- the container's pages
 
 @pytest.mark.parametrize("accept, kind, start", [
@@ -220,7 +271,9 @@ def test_a_bad_escape_closes_the_connection(kms):
     ("application/json", "application/json", '{\n"servlet":"webservices-driver",\n"message":"Authentication required",\n'
                                              '"url":"/kms/v1/keys/names",\n"status":"401"\n}'),
     ("text/plain", "text/plain;charset=iso-8859-1", "HTTP ERROR 401 Authentication required\nURI: /kms/v1/keys/names\nSTATUS: 401\n"),
+    ("application/json;q=0.5, text/html", "text/html;charset=iso-8859-1", "<html>"),
     ("image/png", None, ""),
+    ("", None, ""),
 ])
 def test_a_page_follows_accept(kms, accept, kind, start):
     answer = ask(kms, "GET", "/kms/v1/keys/names", headers=(f"Accept: {accept}",))
@@ -228,7 +281,27 @@ def test_a_page_follows_accept(kms, accept, kind, start):
     assert answer.text.startswith(start) and (start or not answer.body)
 
 
+def test_a_message_is_quoted_by_the_filter_and_by_the_container(kms):
+    answer = ask(kms, "GET", "/kms/v1/keys/names", headers=('Cookie: hadoop.auth="a&b<c"',))
+    assert answer.reason.endswith("Invalid signed text: a&b<c")
+    assert "<td>org.apache.hadoop.security.authentication.util.SignerException: Invalid signed text: a&amp;amp;b&amp;lt;c</td>" in answer.text
+
+
+@pytest.mark.parametrize("name", ["alice@", "@", "a@b@c", "/h@R", "a/@R", "a/b/c@R"])
+def test_a_malformed_principal_is_thrown_at(kms, name):
+    said = f"java.lang.IllegalArgumentException: Malformed Kerberos name: {name}"
+    answer = ask(kms, "GET", as_user("/kms/v1/keys/names", name))
+    assert (answer.status, answer.reason, answer.first("Connection")) == (500, "Server Error", "close") and said in answer.text
+    assert answer.first("Set-Cookie")
+    for target in (f"/kms/v1/?op=GETDELEGATIONTOKEN&user.name={name}", f"/kms/v1/?op=GETDELEGATIONTOKEN&user.name=alice&renewer={name}"):
+        answer = ask(kms, "GET", target)
+        assert (answer.status, answer.reason) == (500, "Server Error") and said in answer.text
+
+
 def test_outside_of_kms_there_is_nothing(kms):
+    answer = ask(kms, "GET", "/static/nothing")
+    assert answer.status == 404 and answer.first("Pragma") is None and answer.first("X-Content-Type-Options") == "nosniff"
+    assert ask(kms, "PUT", "/static/nothing").reason == "Method Not Allowed"
     assert ask(kms, "GET", as_user("/nothing")).reason == "Not Found"
     answer = ask(kms, "PUT", as_user("/nothing"))
     assert (answer.status, answer.reason) == (405, "HTTP method PUT is not supported by this URL")

@@ -165,6 +165,34 @@ def test_acting_for_others(start):
     assert "OK[op=GET_KEYS, user=bob] " in lines and "OK[op=GET_KEYS, user=root] " in lines
 
 
+ACLS_BEHIND = """<configuration>
+<property><name>hadoop.kms.acl.GET_KEYS</name><value>alice,~svc</value></property>
+<property><name>hadoop.kms.blacklist.GET_KEYS</name><value>~hive</value></property>
+</configuration>"""
+
+
+def test_lists_may_name_the_real_user_behind_a_call(start):
+    server = start(acls=ACLS_BEHIND, proxyuser=["svc:users=*;hosts=*", "hive:users=*;hosts=*"])
+    for real, user, status in (("svc", "bob", 200), ("hive", "bob", 403), ("svc", "alice", 200), ("hive", "alice", 403)):
+        assert ask(server, "GET", as_user(f"{NAMES}?doAs={user}", real)).status == status
+        token = new_token(server, real, f"&doAs={user}")
+        assert use(server, token).status == status
+    assert ask(server, "GET", as_user(NAMES, "svc")).status == 403
+    assert ask(server, "GET", as_user(NAMES, "alice")).status == 200
+
+
+def test_names_beyond_ascii_stand_in_reasons_as_latin_1(kms):
+    token = new_token(kms, "%C3%BCn%C3%AF", "&renewer=%D0%BA")
+    answer = ask(kms, "PUT", op("RENEW", token, "mallory"))
+    assert "owner=ünï, renewer=?," in answer.reason
+
+
+def test_a_parameter_without_a_value_is_absent(kms):
+    for name in ("RENEW", "CANCEL"):
+        answer = ask(kms, "PUT", f"/kms/v1/?op={name}DELEGATIONTOKEN&user.name=yarn&token")
+        assert (answer.status, answer.reason) == (400, f"Operation [{name}DELEGATIONTOKEN] requires the parameter [token]")
+
+
 def test_token_operations_ask_for_simple_authentication(kms):
     for target, method in ((op("GET"), "GET"), (op("RENEW", "x"), "PUT")):
         answer = ask(kms, method, target)
