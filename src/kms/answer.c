@@ -187,6 +187,8 @@ static struct fl_slice page_head(struct kms_call *c, const struct kms_page *p, c
         auth_cookie_put(c->kms->cookies, &c->cookie, c->now_ms, b);
     if (has_page(c->r->method))
         FL_BUF_LIT(b, "Cache-Control: must-revalidate,no-cache,no-store\r\n");
+    if (p->allow != NULL)
+        fl_buf_printf(b, "Content-Type: text/plain;charset=utf-8\r\nAllow: %s\r\n", p->allow);
     if (content_type != NULL)
         fl_buf_printf(b, "Content-Type: %s\r\n", content_type);
     return fl_buf_slice(b);

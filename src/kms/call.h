@@ -121,6 +121,12 @@ void kms_handle(struct http_exchange *x, void *kms); /* the http_handler */
 void kms_handle_again(struct kms *k, struct http_exchange *x);
 void kms_dispatch(struct kms_call *c); /* after the filter */
 
+/* ---- outside.c: what is not below /kms --------------------------------------------------------------------------- */
+
+/* The folder of static files, which lies outside of the filter. True when answered. */
+bool kms_outside_open(struct kms_call *c);
+void kms_outside(struct kms_call *c); /* the rest, behind the filter */
+
 /* ---- filter.c, tokens.c, admin.c --------------------------------------------------------------------------------- */
 
 /* Finds out who asks. True: c->user is set. False: answered or parked. */
@@ -199,12 +205,15 @@ struct kms_page {
     bool            clear_cookie;
     bool            thrown;  /* an exception of the container: the connection closes */
     bool            outside; /* of the filter: fewer headers */
+    const char     *allow;   /* instead of a page: the methods; NULL: none */
 };
 /* The container's own answers: few headers, a small page. */
 void kms_send_page(struct kms_call *c, const struct kms_page *p);
 void kms_send_bad_message(struct kms_call *c, struct fl_slice reason); /* 400 of a bad path; closes */
 /* The page's form by Accept; NULL: none is acceptable. page.c */
 const char *kms_page_put(const struct kms_call *c, const struct kms_page *p, struct fl_buf *out);
+/* Whether Accept takes one of these types (in lower case, NULL at the end); without the header it takes anything. */
+bool kms_accepts(const struct kms_call *c, const char *const *types);
 
 enum kms_fault {
     KMS_F_ARGUMENT,      /* java.lang.IllegalArgumentException */

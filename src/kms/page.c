@@ -6,81 +6,152 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum form { HTML, JSON, TEXT, NOTHING };
+/* ---- what Accept asks for ---------------------------------------------------------------------------------------- */
 
-static enum form form_named(struct fl_slice type)
+struct range {
+    struct fl_slice type;
+    unsigned        quality;    /* in thousandths */
+    bool            parameters; /* others than q */
+};
+
+/* The walk over all ranges of all Accept headers; begin with zeroes. */
+struct ranges {
+    size_t          header;
+    struct fl_slice rest;
+};
+
+static struct fl_slice take_until(struct fl_slice *rest, char end)
 {
-    if (fl_slice_equal_nocase(type, FL_LIT("text/html")) || fl_slice_equal(type, FL_LIT("*/*")) ||
-        fl_slice_equal_nocase(type, FL_LIT("text/*")))
-        return HTML;
-    if (fl_slice_equal_nocase(type, FL_LIT("application/json")) || fl_slice_equal_nocase(type, FL_LIT("text/json")))
-        return JSON;
-    return fl_slice_equal_nocase(type, FL_LIT("text/plain")) ? TEXT : NOTHING;
+    size_t          at = fl_slice_find(*rest, (uint8_t)end);
+    struct fl_slice piece = at == SIZE_MAX ? *rest : fl_slice_of(rest->at, at);
+
+    *rest = fl_slice_from(*rest, at == SIZE_MAX ? rest->len : at + 1);
+    return fl_slice_trim(piece);
 }
 
-/* Thousandths of ";q=0.5" among a type's parameters; 1000 without. */
-static unsigned quality_of(struct fl_slice parameters)
+static void take_parameter(struct range *range, struct fl_slice parameter)
 {
     char text[8] = "";
 
-    while (parameters.len > 0) {
-        size_t          semicolon = fl_slice_find(parameters, ';');
-        struct fl_slice one = fl_slice_of(parameters.at, semicolon == SIZE_MAX ? parameters.len : semicolon);
-
-        parameters = semicolon == SIZE_MAX ? fl_slice_from(parameters, parameters.len)
-                                           : fl_slice_from(parameters, semicolon + 1);
-        one = fl_slice_trim(one);
-        if (!fl_slice_starts(one, FL_LIT("q=")) || one.len - 2 >= sizeof text)
-            continue;
-        memcpy(text, one.at + 2, one.len - 2);
-        return (unsigned)(strtod(text, NULL) * 1000);
+    if (!fl_slice_starts(parameter, FL_LIT("q="))) {
+        range->parameters = range->parameters || parameter.len > 0;
+        return;
     }
-    return 1000;
+    if (parameter.len - 2 < sizeof text)
+        memcpy(text, parameter.at + 2, parameter.len - 2);
+    range->quality = (unsigned)(strtod(text, NULL) * 1000);
 }
 
-/* Jetty looks at the types in the order of their quality and takes the first that it can make. */
-static enum form form_of(struct fl_slice accept)
+static bool next_range(const struct http_request *r, struct ranges *walk, struct range *out)
 {
-    enum form best = NOTHING;
-    unsigned  best_quality = 0;
+    struct fl_slice range;
 
-    while (accept.len > 0) {
-        size_t          comma = fl_slice_find(accept, ','), semicolon;
-        struct fl_slice type = fl_slice_of(accept.at, comma == SIZE_MAX ? accept.len : comma);
-        unsigned        quality = 1000;
-        enum form       form;
+    while (walk->rest.len == 0) {
+        if (walk->header == r->header_count)
+            return false;
+        if (fl_slice_equal_nocase(r->headers[walk->header].name, FL_LIT("Accept")))
+            walk->rest = r->headers[walk->header].value;
+        walk->header++;
+    }
+    range = take_until(&walk->rest, ',');
+    *out = (struct range){ take_until(&range, ';'), 1000, false };
+    while (range.len > 0)
+        take_parameter(out, take_until(&range, ';'));
+    return true;
+}
 
-        accept = comma == SIZE_MAX ? fl_slice_of(accept.at + accept.len, 0) : fl_slice_from(accept, comma + 1);
-        if ((semicolon = fl_slice_find(type, ';')) != SIZE_MAX) {
-            quality = quality_of(fl_slice_from(type, semicolon + 1));
-            type.len = semicolon;
-        }
-        form = form_named(fl_slice_trim(type));
-        if (form != NOTHING && quality > best_quality) {
-            best = form;
-            best_quality = quality;
+bool kms_accepts(const struct kms_call *c, const char *const *types)
+{
+    struct ranges walk = { .header = 0 };
+    struct range  range;
+    bool          any = false;
+
+    while (next_range(c->r, &walk, &range)) {
+        any = any || range.type.len > 0;
+        for (const char *const *t = types; range.quality > 0 && *t != NULL; t++)
+            if (fl_slice_equal_nocase(range.type, fl_slice_str(*t)))
+                return true;
+    }
+    return !any;
+}
+
+/* ---- the forms --------------------------------------------------------------------------------------------------- */
+
+typedef void (*form)(const struct kms_call *c, const struct kms_page *p, struct fl_buf *b);
+
+static void put_html(const struct kms_call *c, const struct kms_page *p, struct fl_buf *b);
+static void put_json(const struct kms_call *c, const struct kms_page *p, struct fl_buf *b);
+static void put_text(const struct kms_call *c, const struct kms_page *p, struct fl_buf *b);
+
+/* The names are compared as they are written. */
+static const struct form_row {
+    const char *accept;
+    const char *content_type;
+    form        put;
+    unsigned    precision;
+} forms[] = {
+    { "text/html", "text/html;charset=iso-8859-1", put_html, 2 },
+    { "*/*", "text/html;charset=iso-8859-1", put_html, 0 },
+    { "text/*", "text/html;charset=iso-8859-1", put_html, 1 },
+    { "application/json", "application/json", put_json, 2 },
+    { "text/json", "text/json", put_json, 2 },
+    { "text/plain", "text/plain;charset=iso-8859-1", put_text, 2 },
+};
+
+static const struct form_row *form_named(struct fl_slice type)
+{
+    for (size_t i = 0; i < FL_COUNT(forms); i++)
+        if (fl_slice_equal(type, fl_slice_str(forms[i].accept)))
+            return &forms[i];
+    return NULL;
+}
+
+/* Jetty takes the types by their quality, then the precise before the general, then as they stand, and makes the first
+ * that it can. Without the header it makes HTML; where there is nothing in it, or nothing known, no page at all. */
+static const struct form_row *form_of(const struct http_request *r)
+{
+    struct ranges          walk = { .header = 0 };
+    struct range           range;
+    const struct form_row *best = NULL;
+    unsigned               best_quality = 0;
+
+    if (http_header_find(r, "Accept") == NULL)
+        return &forms[0];
+    while (next_range(r, &walk, &range)) {
+        const struct form_row *row = range.parameters ? NULL : form_named(range.type);
+
+        if (row != NULL && (range.quality > best_quality ||
+                            (best != NULL && range.quality == best_quality && row->precision > best->precision))) {
+            best = row;
+            best_quality = range.quality;
         }
     }
     return best;
+}
+
+static void put_entities(struct fl_buf *b, struct fl_slice text)
+{
+    static const char *const entities[256] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&apos;"
+    };
+
+    for (size_t i = 0; i < text.len; i++)
+        if (entities[text.at[i]] != NULL)
+            fl_buf_put_str(b, entities[text.at[i]]);
+        else
+            fl_buf_put_byte(b, text.at[i]);
 }
 
 /* Hadoop's filter quotes a message for HTML before the container does it once more. A message that was thrown comes to
  * the container by itself. */
 static struct fl_slice quoted_once(const struct kms_call *c, const struct kms_page *p)
 {
-    static const char *const entities[256] = {
-        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&apos;"
-    };
     struct fl_buf *b = &c->here->head; /* free until the head is written */
 
     if (p->thrown || p->outside)
         return p->message;
     fl_buf_clear(b);
-    for (size_t i = 0; i < p->message.len; i++)
-        if (entities[p->message.at[i]] != NULL)
-            fl_buf_put_str(b, entities[p->message.at[i]]);
-        else
-            fl_buf_put_byte(b, p->message.at[i]);
+    put_entities(b, p->message);
     return fl_buf_slice(b);
 }
 
@@ -145,19 +216,27 @@ static void put_html(const struct kms_call *c, const struct kms_page *p, struct 
     FL_BUF_LIT(b, "</table>\n\n</body>\n</html>\n");
 }
 
+/* As JSON what is quoted for HTML: so does Jetty. */
+static void put_json_row(struct fl_buf *b, const char *name, struct fl_slice value)
+{
+    struct fl_buf html;
+
+    fl_buf_init(&html, b->limit);
+    put_entities(&html, value);
+    fl_buf_printf(b, "\"%s\":", name);
+    fl_json_put_string(b, fl_buf_slice(&html));
+    FL_BUF_LIT(b, ",\n");
+    fl_buf_done(&html);
+}
+
 static void put_json(const struct kms_call *c, const struct kms_page *p, struct fl_buf *b)
 {
     fl_buf_printf(b, "{\n\"servlet\":\"%s\",\n", servlet_of(c));
-    if (p->thrown) {
-        FL_BUF_LIT(b, "\"cause0\":");
-        fl_json_put_string(b, p->message);
-        FL_BUF_LIT(b, ",\n");
-    }
-    FL_BUF_LIT(b, "\"message\":");
-    fl_json_put_string(b, p->message);
-    FL_BUF_LIT(b, ",\n\"url\":");
-    fl_json_put_string(b, c->r->path);
-    fl_buf_printf(b, ",\n\"status\":\"%d\"\n}", p->status);
+    if (p->thrown)
+        put_json_row(b, "cause0", p->message);
+    put_json_row(b, "message", p->message);
+    put_json_row(b, "url", c->r->path);
+    fl_buf_printf(b, "\"status\":\"%d\"\n}", p->status);
 }
 
 static void put_text(const struct kms_call *c, const struct kms_page *p, struct fl_buf *b)
@@ -178,15 +257,12 @@ static void put_text(const struct kms_call *c, const struct kms_page *p, struct 
 
 const char *kms_page_put(const struct kms_call *c, const struct kms_page *p, struct fl_buf *out)
 {
-    const struct fl_slice *accept = http_header_find(c->r, "Accept");
+    const struct form_row *row = form_of(c->r);
     struct kms_page        page = *p;
 
+    if (row == NULL)
+        return NULL;
     page.message = quoted_once(c, p);
-    p = &page;
-    switch (accept == NULL ? HTML : form_of(*accept)) {
-    case HTML: put_html(c, p, out); return "text/html;charset=iso-8859-1";
-    case JSON: put_json(c, p, out); return "application/json";
-    case TEXT: put_text(c, p, out); return "text/plain;charset=iso-8859-1";
-    default: return NULL;
-    }
+    row->put(c, &page, out);
+    return row->content_type;
 }

@@ -18,47 +18,24 @@ static const struct endpoint {
     { KMS_R_VERSION, HTTP_GET, kms_get_version },   { KMS_R_VERSION_EEK, HTTP_POST, kms_version_eek },
 };
 
-/* The probe of every Java client, on any path: it needs 200 and the cookie. */
+/* The probe of every Java client, on any path: it needs 200 and the cookie. Java would describe the resource in WADL;
+ * whoever takes none gets 204, as there. */
 static void answer_options(struct kms_call *c)
 {
-    struct fl_buf *b = &c->here->text;
-    bool           html = c->route.resource == KMS_R_OUTSIDE && fl_slice_ends(c->r->path, FL_LIT(".html"));
+    static const char *const wadl[] = { "*/*", "*", "application/*", "application/xml", "application/vnd.sun.wadl+xml",
+                                        NULL };
+    struct fl_buf           *b = &c->here->text;
 
     fl_buf_clear(b);
     fl_buf_printf(b, "Allow: %s\r\n", kms_route_allow(c->route.resource));
-    kms_send(c, &(struct kms_answer){ .status = 200,
-                                      .content_type = html ? "text/html;charset=utf-8" : "text/plain;charset=utf-8",
+    kms_send(c, &(struct kms_answer){ .status = kms_accepts(c, wadl) ? 200 : 204,
+                                      .content_type = "text/plain;charset=utf-8",
                                       .more = fl_buf_slice(b) });
 }
 
 static void answer_unknown(struct kms_call *c)
 {
     kms_refuse(c, KMS_F_NOT_FOUND, "null for uri: %.*s", FL_SLICE_ARGS(kms_url(c)));
-}
-
-/* Outside /kms the Java server is a file server without files. */
-static void answer_outside(struct kms_call *c)
-{
-    struct fl_buf *b = &c->here->text;
-
-    if (fl_slice_equal(c->r->path, FL_LIT("/")) && (c->r->method == HTTP_GET || c->r->method == HTTP_HEAD)) {
-        fl_buf_clear(b);
-        fl_buf_printf(b, "Location: %s://%.*s/index.html", c->r->secure ? "https" : "http", FL_SLICE_ARGS(c->r->host));
-        if (c->r->query.at != NULL)
-            fl_buf_printf(b, "?%.*s", FL_SLICE_ARGS(c->r->query));
-        FL_BUF_LIT(b, "\r\n");
-        kms_send(c, &(struct kms_answer){
-                        .status = 302, .content_type = "text/plain;charset=utf-8", .more = fl_buf_slice(b) });
-        return;
-    }
-    if (c->r->method != HTTP_GET && c->r->method != HTTP_HEAD && c->r->method != HTTP_POST) {
-        fl_buf_clear(b);
-        fl_buf_printf(b, "%s method %.*s is not supported by this URL", c->r->method == HTTP_DELETE ? "Http" : "HTTP",
-                      FL_SLICE_ARGS(c->r->method_text));
-        kms_send_page(c, &(struct kms_page){ .status = 405, .message = fl_buf_slice(b) });
-        return;
-    }
-    kms_send_page(c, &(struct kms_page){ .status = 404, .message = FL_LIT("Not Found") });
 }
 
 static bool has_illegal(struct fl_slice s)
@@ -78,27 +55,15 @@ static bool check_uri(struct kms_call *c)
     return false;
 }
 
-/* Java's folder of static files lies outside of the filter; there is nothing in ours. */
-static bool answer_static(struct kms_call *c)
-{
-    enum http_method m = c->r->method;
-    struct kms_page  p = { .status = 404, .message = FL_LIT("Not Found"), .outside = true };
-
-    if (!fl_slice_starts(c->r->path, FL_LIT("/static/")) || m == HTTP_OPTIONS || c->query.value[KMS_P_OP].len > 0)
-        return false;
-    if (m == HTTP_OTHER)
-        p = (struct kms_page){ .status = 501, .message = FL_LIT("Not Implemented"), .outside = true };
-    else if (m != HTTP_GET && m != HTTP_HEAD && m != HTTP_POST)
-        p = (struct kms_page){ .status = 405, .message = FL_LIT("Method Not Allowed"), .outside = true };
-    kms_send_page(c, &p);
-    return true;
-}
-
 void kms_dispatch(struct kms_call *c)
 {
     enum http_method method = c->r->method == HTTP_HEAD ? HTTP_GET : c->r->method;
 
-    if (c->route.resource != KMS_R_OUTSIDE && !check_uri(c))
+    if (c->route.resource == KMS_R_OUTSIDE) {
+        kms_outside(c);
+        return;
+    }
+    if (!check_uri(c))
         return;
     if (c->route.resource >= KMS_R_ROOT && method != HTTP_OPTIONS && !kms_check_media_type(c))
         return;
@@ -111,8 +76,6 @@ void kms_dispatch(struct kms_call *c)
         answer_unknown(c);
     else if (method == HTTP_OPTIONS)
         answer_options(c);
-    else if (c->route.resource == KMS_R_OUTSIDE)
-        answer_outside(c);
     else
         kms_refuse(c, KMS_F_WEB_APPLICATION, NULL);
 }
@@ -151,7 +114,7 @@ static void start(struct kms *k, struct http_exchange *x, bool again)
     c->here = &k->here[io_reactor_index(reactor)];
     c->now_ms = io_now_wall_ms(reactor);
     c->again = again;
-    if (!begin(c) || kms_admin_open(c) || answer_static(c) || !kms_filter(c) || kms_admin_closed(c))
+    if (!begin(c) || kms_admin_open(c) || kms_outside_open(c) || !kms_filter(c) || kms_admin_closed(c))
         return;
     kms_dispatch(c);
 }
