@@ -401,6 +401,16 @@ void kms_delete(struct kms_call *c)
     kms_change_go(c, j);
 }
 
+/* Clients ask for it after a roll and after a delete, so either right will do. False: answered. */
+static FL_CHECKED bool may_invalidate(struct kms_call *c)
+{
+    enum kms_access may_delete = kms_could(c, ACL_DELETE);
+
+    if (may_delete == KMS_NO)
+        return kms_may(c, ACL_ROLLOVER, AUDIT_INVALIDATE_CACHE, c->route.name);
+    return may_delete == KMS_YES;
+}
+
 /* There is no cache that could be stale, so permission is all there is to it. */
 void kms_invalidate(struct kms_call *c)
 {
@@ -408,8 +418,8 @@ void kms_invalidate(struct kms_call *c)
     const struct key *key;
 
     kms_meter(c, KMS_M_ADMIN);
-    if (!check_not_empty(c, name) || !kms_may(c, ACL_ROLLOVER, AUDIT_INVALIDATE_CACHE, name) ||
-        !kms_find_key(c, name, &key) || !kms_may_key(c, key, name, ACL_KEY_MANAGEMENT))
+    if (!check_not_empty(c, name) || !may_invalidate(c) || !kms_find_key(c, name, &key) ||
+        !kms_may_key(c, key, name, ACL_KEY_MANAGEMENT))
         return;
     kms_note_ok(c, AUDIT_INVALIDATE_CACHE, name, FL_LIT(""));
     kms_send_empty(c);

@@ -192,3 +192,16 @@ def test_a_new_certificate_is_taken_and_a_broken_one_is_not(start, tmp_path):
         assert dict(x[0] for x in c.socket.getpeercert()["subject"])["commonName"] == "second"
     with pytest.raises(ssl.SSLError):
         Connection(server.ports["https"], tls=old)
+
+
+EITHER = """<configuration>
+<property><name>hadoop.kms.acl.ROLLOVER</name><value>roller</value></property>
+<property><name>hadoop.kms.acl.DELETE</name><value>deleter</value></property>
+<property><name>default.key.acl.MANAGEMENT</name><value>*</value></property>
+</configuration>"""
+
+
+def test_whoever_may_roll_or_delete_may_invalidate(start):
+    server = start(acls=EITHER)
+    for user, status in (("roller", 200), ("deleter", 200), ("eve", 403)):
+        assert ask(server, "POST", as_user("/kms/v1/key/k/_invalidatecache", user)).status == status
