@@ -237,6 +237,7 @@ static int bench_kms(int argc, char **argv)
         code = measure(&f, mixes, mix_count);
     }
     fl_flags_done(&table, &f);
+    fl_strings_done(&args);
     return code;
 }
 

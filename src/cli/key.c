@@ -474,6 +474,7 @@ static int run_command(size_t i, int argc, char **argv)
         client_done(&k.client);
     }
     fl_flags_done(&commands[i].table, &k.flags);
+    fl_strings_done(&k.args);
     return code;
 }
 

@@ -235,6 +235,7 @@ static int run_command(size_t i, int argc, char **argv)
         client_done(&c.client);
     }
     fl_flags_done(&commands[i].table, &c.flags);
+    fl_strings_done(&c.args);
     return code;
 }
 
