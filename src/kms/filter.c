@@ -43,6 +43,14 @@ const struct kms_authenticator *kms_authenticator_at(int index)
 
 enum cookie_state { COOKIE_NONE, COOKIE_GOOD, COOKIE_BAD };
 
+static bool is_ascii(struct fl_slice s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.at[i] >= 0x80)
+            return false;
+    return true;
+}
+
 static enum cookie_state read_cookie(struct kms_call *c, struct auth_cookie *cookie, struct fl_error *why)
 {
     struct fl_slice value;
@@ -52,6 +60,8 @@ static enum cookie_state read_cookie(struct kms_call *c, struct auth_cookie *coo
 
         if (!fl_slice_equal_nocase(h->name, FL_LIT("Cookie")) || !auth_cookie_find(h->value, "hadoop.auth", &value))
             continue;
+        if (!is_ascii(value)) /* the container drops such a cookie */
+            return COOKIE_NONE;
         return auth_cookie_verify(c->kms->cookies, value, c->now_ms, cookie, why) == FL_OK ? COOKIE_GOOD : COOKIE_BAD;
     }
     return COOKIE_NONE;

@@ -35,7 +35,11 @@ static void answer_options(struct kms_call *c)
 
 static void answer_unknown(struct kms_call *c)
 {
-    kms_refuse(c, KMS_F_NOT_FOUND, "null for uri: %.*s", FL_SLICE_ARGS(kms_url(c)));
+    struct fl_slice url = kms_url(c);
+
+    if (c->r->query.at != NULL && c->r->query.len == 0 && url.len > 0)
+        url.len--; /* a '?' with nothing behind it is not shown */
+    kms_refuse(c, KMS_F_NOT_FOUND, "null for uri: %.*s", FL_SLICE_ARGS(url));
 }
 
 static bool has_illegal(struct fl_slice s)

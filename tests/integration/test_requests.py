@@ -313,3 +313,16 @@ def test_acls_for_keys_are_needed(start):
     server = start(acls="<configuration/>")
     answer = ask(server, "POST", KEYS, {"name": "k"})
     refused(answer, 403, "org.apache.hadoop.security.authorize.AuthorizationException", "User [alice] is not authorized to create key !!")
+
+
+def test_a_question_mark_with_nothing_behind_it_is_not_shown(kms):
+    cookie = ask(kms, "OPTIONS", as_user("/kms/v1/")).first("Set-Cookie").split(";")[0]
+    for query, shown in (("?", ""), ("", ""), ("?x", "?x")):
+        answer = ask(kms, "GET", f"/kms/v1/nosuch{query}", headers=(f"Cookie: {cookie}",))
+        refused(answer, 500, "com.sun.jersey.api.NotFoundException", f"null for uri: http://localhost:{kms.port}/kms/v1/nosuch{shown}")
+
+
+def test_a_cookie_beyond_ascii_is_none(kms):
+    cookie = ask(kms, "OPTIONS", as_user("/kms/v1/", "%C3%BC")).first("Set-Cookie").split(";")[0]
+    answer = ask(kms, "GET", "/kms/v1/keys/names", headers=(f"Cookie: {cookie}",))
+    assert (answer.status, answer.reason) == (401, "Authentication required")
