@@ -11,7 +11,7 @@
  * store. Counters hold the last number that was reserved, which is durable before anyone uses it, so a number is never
  * given out twice, whatever happens. */
 
-enum { QUIET_EVERY = 1024 }; /* loaded records between two moments in which the table may grow */
+enum { MANY = 1024 }; /* loaded records between two moments in which the table may grow */
 
 struct lmdb {
     struct store  *store;
@@ -263,10 +263,8 @@ static enum fl_status load_token(void *ctx, struct fl_slice key, struct fl_slice
     if (tokens_learn_token(l->manager, value, err) != FL_OK)
         return fl_fail_in(err, "stored token %" PRId32, token_read_be32(key.at));
     l->numbers_seen = FL_MAX(l->numbers_seen, token_read_be32(key.at));
-    if (++l->loaded % QUIET_EVERY == 0) { /* the table's growth waits for readers, of which this thread is one */
-        fl_rcu_offline();
-        fl_rcu_online();
-    }
+    if (++l->loaded % MANY == 0)
+        tokens_learnt_many(l->manager);
     return FL_OK;
 }
 

@@ -296,6 +296,11 @@ enum fl_status tokens_learn_token(struct tokens *t, struct fl_slice record, stru
     return add_record(t, &r, err);
 }
 
+void tokens_learnt_many(struct tokens *t)
+{
+    token_table_fit(t->table);
+}
+
 void tokens_forget_token(struct tokens *t, int32_t number)
 {
     struct token_entry *e = token_table_at(t->table, number);

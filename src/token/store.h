@@ -97,6 +97,8 @@ void token_store_answer(struct token_store_op *op, enum fl_status status);
 FL_CHECKED enum fl_status tokens_learn_token(struct tokens *t, struct fl_slice record, struct fl_error *err);
 FL_CHECKED enum fl_status tokens_learn_key(struct tokens *t, struct fl_slice record, struct fl_error *err);
 void                      tokens_forget_token(struct tokens *t, int32_t number);
+/* While much is learnt at the start, every thousand tokens or so: keeps look-ups short. Blocks briefly. */
+void tokens_learnt_many(struct tokens *t);
 void                      tokens_forget_key(struct tokens *t, int32_t key_id);
 
 #endif

@@ -21,6 +21,7 @@ struct token_table {
     struct cds_lfht    *nodes;
     struct token_slabs *slabs;
     _Atomic uint64_t    live;
+    uint64_t            fitted; /* buckets that token_table_fit has made */
 };
 
 enum { FIRST_BUCKETS = 1024 };
@@ -31,6 +32,7 @@ struct token_table *token_table_new(void)
 
     if (t == NULL)
         return NULL;
+    t->fitted = FIRST_BUCKETS;
     t->slabs = token_slabs_new();
     t->nodes = cds_lfht_new(FIRST_BUCKETS, FIRST_BUCKETS, 0, CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL);
     if (t->slabs != NULL && t->nodes != NULL)
@@ -229,4 +231,17 @@ size_t token_table_past(struct token_table *t, struct slab_place *place, unsigne
 uint64_t token_table_live(const struct token_table *t)
 {
     return atomic_load_explicit(&t->live, memory_order_relaxed);
+}
+
+/* One to two tokens a bucket, as liburcu does it. */
+void token_table_fit(struct token_table *t)
+{
+    uint64_t wanted = t->fitted;
+
+    while (wanted * 2 <= token_table_live(t))
+        wanted *= 2;
+    if (wanted == t->fitted)
+        return;
+    cds_lfht_resize(t->nodes, wanted);
+    t->fitted = wanted;
 }

@@ -44,5 +44,8 @@ FL_CHECKED enum fl_status token_table_expire(struct token_table *t, int32_t numb
 size_t   token_table_past(struct token_table *t, struct slab_place *place, unsigned slots, int64_t before_ms,
                           int32_t *numbers, size_t room);
 uint64_t token_table_live(const struct token_table *t);
+/* Makes the table fit what it holds, now. Adding alone leaves that to a thread of liburcu's, which a loader outruns: it
+ * would search ever longer chains meanwhile. Registered and online; blocks while it makes buckets (start only). */
+void token_table_fit(struct token_table *t);
 
 #endif

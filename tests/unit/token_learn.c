@@ -63,6 +63,39 @@ static void records_that_are_none_are_refused(void **state)
     finish(s);
 }
 
+static void learn_number(struct scripted *s, int32_t number)
+{
+    struct token_identifier id = {
+        .owner = FL_LIT("alice"), .sequence = number, .master_key_id = 1, .max_ms = NOW + DAY
+    };
+    struct fl_buf identifier, record;
+
+    fl_buf_init(&identifier, 0);
+    fl_buf_init(&record, 0);
+    assert_true(token_identifier_put(&identifier, &id));
+    assert_true(token_record_put(&record, fl_buf_slice(&identifier), NOW + DAY, FL_LIT("password")));
+    assert_int_equal(tokens_learn_token(s->w.tokens, fl_buf_slice(&record), NULL), FL_OK);
+    fl_buf_done(&identifier);
+    fl_buf_done(&record);
+}
+
+/* The second time each must be found, or it would be there twice. */
+static void many_are_learnt_and_found_in_a_table_that_grows(void **state)
+{
+    enum { MANY = 9000 };
+    struct scripted *s = start();
+
+    (void)state;
+    for (int32_t time = 0; time < 2; time++)
+        for (int32_t n = 1; n <= MANY; n++) {
+            learn_number(s, n);
+            if (n % 1000 == 0)
+                tokens_learnt_many(s->w.tokens);
+        }
+    assert_int_equal(stats_of(&s->w).live, MANY);
+    finish(s);
+}
+
 /* Where the table may lack tokens, the store is asked for what isn't there. */
 static void a_shared_store_is_asked_about_unknown_tokens(void **state)
 {
@@ -160,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_made_elsewhere_are_learnt),
         cmocka_unit_test(records_that_are_none_are_refused),
+        cmocka_unit_test(many_are_learnt_and_found_in_a_table_that_grows),
         cmocka_unit_test(a_shared_store_is_asked_about_unknown_tokens),
         cmocka_unit_test(a_start_without_the_store_fails),
         cmocka_unit_test(what_is_under_way_at_the_end_is_dropped),
