@@ -3,6 +3,7 @@
 Tokens are made through the server itself. Memory beyond a token's own bytes (identifier and password) is taken from
 RssAnon, the memory that is the process's alone; RssFile beside it has the mapped pages of the store, which are the
 kernel's page cache."""
+import os
 import statistics
 
 from rig import cost, load, servers, table, web
@@ -30,6 +31,7 @@ def _empty(plan):
 
 def _again(plan, folder):
     seconds, memory = [], []
+    os.sync()                                       # else the start's own commit waits for what the filling wrote
     for _ in range(plan.rounds):
         server = _start(folder)
         seconds.append(server.start_seconds)
@@ -40,16 +42,16 @@ def _again(plan, folder):
 
 def _fill(server, wanted, creators):
     """Makes tokens until there are at least so many; how many there are."""
-    made, rate = 0, 5000.0
+    made, rate = 0, 100_000.0
     while made < wanted:
-        seconds = round(min(60.0, max(0.5, (wanted - made) / rate)), 2)
+        seconds = min(60.0, max(0.2, (wanted - made) / rate))
         table.progress(f"{made:,} of {wanted:,} tokens")
         run = load.bench_kms(server.plain, server.pid, seconds, mix="0:100", warmup=0, tokens=1, 
                              connections=creators)[0]
         if run["errors"]:
             raise load.CannotMeasure(f"{run['errors']} creations failed: {run}")
         made += run["create"]["good"] + run["late"] + 1
-        rate = max(rate / 4, run["create"]["per_second"])
+        rate = max(1000.0, run["create"]["per_second"])
     table.progress_done()
     return made
 
