@@ -8,7 +8,7 @@
 
 #include "base/flags.h"
 
-/* How kms_main ends; docs/kms-server.md tells more. */
+/* How kms_main ends; docs/guide.md, "Exit statuses". */
 enum kms_exit { KMS_EXIT_OK = 0, KMS_EXIT_FAILED = 1, KMS_EXIT_USAGE = 2 };
 
 /* `featherlock kms`: argv[0] is the subcommand's name. Returns an exit status. */
