@@ -1,69 +1,26 @@
 /* Endpoints that change keys: create, roll, delete, invalidate. The order of checks is Java's. */
 #include "kms/change.h"
+#include "kms/generator.h"
 #include "kms/json_read.h"
 
 #include <string.h>
 
 #define ACL_NAME "key.acl.name"
 
-/* The JDK's key generators that a cipher may name: the part before its first '/'. Those that Java has beside them
- * (Blowfish, RC2, DESede, …) count as unknown: nothing would be encrypted with such keys. */
-static const struct generator {
-    const char *algorithm;
-    const char *refusal; /* of a length it can't make */
-    enum { AES, DES, HMAC } kind;
-} generators[] = {
-    { "AES", "Wrong keysize: must be equal to 128, 192 or 256", AES },
-    { "DES", "Wrong keysize: must be equal to 56", DES },
-    { "HmacMD5", "Key length must be at least 40 bits", HMAC },
-    { "HmacSHA1", "Key length must be at least 40 bits", HMAC },
-    { "HmacSHA224", "Key length must be at least 40 bits", HMAC },
-    { "HmacSHA256", "Key length must be at least 40 bits", HMAC },
-    { "HmacSHA384", "Key length must be at least 40 bits", HMAC },
-    { "HmacSHA512", "Key length must be at least 40 bits", HMAC },
-};
-
-enum { HMAC_BITS_MAX = 65536 }; /* Java overflows or runs out of memory far beyond */
-
-static const struct generator *generator_of(struct fl_slice cipher)
-{
-    size_t          slash = fl_slice_find(cipher, '/');
-    struct fl_slice algorithm = fl_slice_of(cipher.at, slash == SIZE_MAX ? cipher.len : slash);
-
-    for (size_t i = 0; i < FL_COUNT(generators); i++)
-        if (fl_slice_equal_nocase(algorithm, fl_slice_str(generators[i].algorithm)))
-            return &generators[i];
-    return NULL;
-}
-
-static bool makes(const struct generator *g, int64_t bits)
-{
-    switch (g->kind) {
-    case AES: return bits == 128 || bits == 192 || bits == 256;
-    case DES: return bits == 56;
-    default: return bits >= 40 && bits <= HMAC_BITS_MAX;
-    }
-}
-
 /* False: refused as the JDK's key generator refuses. *bytes: how long the material would be. */
 static FL_CHECKED bool check_generator(struct kms_call *c, struct fl_slice cipher, int64_t bits, size_t *bytes)
 {
-    const struct generator *g = generator_of(cipher);
+    struct kms_generated g = kms_generator_try(cipher, bits);
 
-    if (g == NULL) {
-        kms_refuse(c, KMS_F_UNDECLARED, NULL);
-        return false;
+    *bytes = g.bytes;
+    switch (g.kind) {
+    case KMS_GENERATED: return true;
+    case KMS_NO_GENERATOR: kms_refuse(c, KMS_F_UNDECLARED, NULL); break;
+    case KMS_WRONG_KEY_SIZE: kms_refuse(c, KMS_F_KEY_SIZE, "%s", g.why); break;
+    case KMS_EMPTY_KEY: kms_refuse(c, KMS_F_ARGUMENT, "Empty key"); break;
+    case KMS_NEGATIVE_SIZE: kms_refuse(c, KMS_F_NEGATIVE_SIZE, "%d", g.size); break;
     }
-    if (g->kind == HMAC && bits > INT32_MAX - 7) { /* the sum overflows in Java */
-        kms_refuse(c, KMS_F_NEGATIVE_SIZE, "-268435456");
-        return false;
-    }
-    if (!makes(g, bits)) {
-        kms_refuse(c, KMS_F_KEY_SIZE, "%s", g->refusal);
-        return false;
-    }
-    *bytes = (size_t)(bits + 7) / 8 + (g->kind == DES); /* DES counts its parity bits in the material only */
-    return true;
+    return false;
 }
 
 static FL_CHECKED bool check_length(struct kms_call *c, int64_t bits, size_t bytes)
@@ -131,6 +88,7 @@ static FL_CHECKED bool read_creation(struct kms_call *c, struct creation *n)
 
     if (!kms_payload(c, false, &body))
         return false;
+    kms_meter(c, KMS_M_ADMIN);
     if (body == NULL) {
         kms_refuse(c, KMS_F_NULL, "Cannot invoke \"java.util.Map.get(Object)\" because \"jsonKey\" is null");
         return false;
@@ -301,7 +259,6 @@ void kms_create(struct kms_call *c)
     bool               add_acl_name;
     struct kms_change *j;
 
-    kms_meter(c, KMS_M_ADMIN);
     /* Asked before anything is noted for the audit: it may park. */
     if (!read_creation(c, &n) || (get = kms_could(c, ACL_GET)) == KMS_GONE ||
         !authorize_creation(c, &n, &add_acl_name) || !check_creation(c, &n) || !list_attributes(c, &n, add_acl_name))
@@ -327,7 +284,10 @@ static FL_CHECKED bool read_roll(struct kms_call *c, struct fl_slice *text, stru
 {
     const struct json_value *body;
 
-    if (!kms_payload(c, false, &body) || !kms_may(c, ACL_ROLLOVER, AUDIT_ROLL_NEW_VERSION, c->route.name) ||
+    if (!kms_payload(c, false, &body))
+        return false;
+    kms_meter(c, KMS_M_ADMIN);
+    if (!kms_may(c, ACL_ROLLOVER, AUDIT_ROLL_NEW_VERSION, c->route.name) ||
         !check_not_empty(c, c->route.name))
         return false;
     if (body == NULL) {
@@ -362,7 +322,6 @@ void kms_roll(struct kms_call *c)
     struct kms_change *j;
     bool               given;
 
-    kms_meter(c, KMS_M_ADMIN);
     if (!read_roll(c, &text, &material) || (get = kms_could(c, ACL_GET)) == KMS_GONE ||
         !kms_find_key(c, c->route.name, &key) || !kms_may_key(c, key, c->route.name, ACL_KEY_MANAGEMENT))
         return;
