@@ -168,10 +168,36 @@ bool http_list_has(struct fl_slice list, struct fl_slice word)
     return false;
 }
 
+/* 1 to 65535. */
+static bool is_port(struct fl_slice text)
+{
+    uint64_t port;
+
+    return http_parse_length(text, &port) && port >= 1 && port <= 65535;
+}
+
+/* What is behind the host must be a port. Several colons without brackets are an IPv6 address, as the originals take
+ * them. */
+static bool has_good_port(struct fl_slice host)
+{
+    size_t end = host.len > 0 && host.at[0] == '[' ? fl_slice_find(host, ']') : SIZE_MAX, colon;
+
+    if (end != SIZE_MAX) {
+        host = fl_slice_from(host, end + 1);
+        return host.len == 0 || (host.at[0] == ':' && is_port(fl_slice_from(host, 1)));
+    }
+    if (host.len > 0 && host.at[0] == '[')
+        return false;
+    colon = fl_slice_find(host, ':');
+    return colon == SIZE_MAX || colon != fl_slice_find_last(host, ':') || is_port(fl_slice_from(host, colon + 1));
+}
+
 static enum fl_status on_host(struct meaning *m, struct fl_slice value, struct http_refusal *why)
 {
     if (m->host)
         return http_refuse(why, 400, "Multiple Hosts");
+    if (!has_good_port(value))
+        return http_refuse(why, 400, "Bad HostPort");
     m->host = true;
     if (m->r->host.at == NULL)
         m->r->host = value;

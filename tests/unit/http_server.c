@@ -129,6 +129,12 @@ static const struct row rows[] = {
     { "GET /a HTTP/1.1\r\n\r\n", BAD("No Host"), "", true },
     { "GET http://h/a HTTP/1.1\r\n\r\n", BAD("No Host"), "", true },
     { "GET /a HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", BAD("Multiple Hosts"), "", true },
+    { "GET /a HTTP/1.1\r\nHost: a:\r\n\r\n", BAD("Bad HostPort"), "", true },
+    { "GET /a HTTP/1.1\r\nHost: a:b\r\n\r\n", BAD("Bad HostPort"), "", true },
+    { "GET /a HTTP/1.1\r\nHost: a:0\r\n\r\n", BAD("Bad HostPort"), "", true },
+    { "GET /a HTTP/1.1\r\nHost: a:65536\r\n\r\n", BAD("Bad HostPort"), "", true },
+    { "GET /a HTTP/1.1\r\nHost: [::1\r\n\r\n", BAD("Bad HostPort"), "", true },
+    { "GET /a HTTP/1.1\r\nHost: [::1]x\r\n\r\n", BAD("Bad HostPort"), "", true },
     { "GET /a HTTP/1.1\r\nHost:\r\n\r\n", OK("/a", "2"), "GET /a []\n", false },
     /* lines and bytes */
     { "GET /a HTTP/1.1\nHost: h\n\n", BAD("Illegal character LF=\\n"), "", true },
