@@ -46,8 +46,11 @@ void auth_cookies_tick(struct auth_cookies *c, int64_t now_ms);
 
 /* ---- users and groups -------------------------------------------------------------------------------------------- */
 
-/* auth_to_local for simple authentication: the part before the first '@' or '/'. Rules come with Kerberos. */
+/* auth_to_local for simple authentication: the part before the first '@' or '/' of primary[/host][@REALM], any other
+ * name as it is. Rules come with Kerberos. */
 struct fl_slice auth_short_name(struct fl_slice name);
+/* Java throws at such a name: it has an '@' but not that form. */
+bool auth_name_malformed(struct fl_slice name);
 
 struct auth_groups; /* NSS look-ups by workers, kept per process: present ones 300 s, absent ones 30 s */
 struct auth_group_list {

@@ -43,7 +43,7 @@ static void note_error(struct kms_call *c, struct fl_slice message)
         message.len = line;
     fl_buf_clear(b);
     fl_buf_printf(b, "Method:'%.*s' Exception:'", FL_SLICE_ARGS(c->r->method_text));
-    fl_buf_put_slice(b, message.at == NULL ? FL_LIT("null") : message);
+    kms_words_put_masked(b, message.at == NULL ? FL_LIT("null") : message);
     fl_buf_put_byte(b, '\'');
     text = fl_arena_copy(c->arena, fl_buf_slice(b));
     kms_note(c, &(struct kms_note){ .status = AUDIT_ERROR, .op = AUDIT_OPS, .user = c->user, .text = text });

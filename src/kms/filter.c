@@ -3,6 +3,7 @@
  * The order and every answer on the way are the Java filter's: a valid cookie wins over a token, a token that is there
  * must be right, and an operation on tokens is never authenticated by a token. */
 #include "kms/call.h"
+#include "kms/words.h"
 
 #include <stdio.h>
 
@@ -123,20 +124,6 @@ static FL_CHECKED bool by_token(struct kms_call *c, struct fl_slice url_text)
 
 /* ---- names of users ----------------------------------------------------------------------------------------------- */
 
-/* primary[/host][@REALM], no part empty and none with '/' or '@' of its own. Java takes a name without '@' as it is. */
-static bool malformed(struct fl_slice name)
-{
-    size_t at = fl_slice_find(name, '@'), slash = fl_slice_find(name, '/');
-
-    if (at == SIZE_MAX)
-        return false;
-    if (fl_slice_find(fl_slice_from(name, at + 1), '@') != SIZE_MAX || at + 1 == name.len || at == 0)
-        return true;
-    if (slash == SIZE_MAX)
-        return false;
-    return slash == 0 || slash + 1 == at || slash > at || fl_slice_find_last(name, '/') != slash;
-}
-
 void kms_throw(struct kms_call *c, struct fl_slice what)
 {
     kms_send_page(
@@ -148,7 +135,7 @@ bool kms_take_name(struct kms_call *c, struct fl_slice name, struct fl_slice *sh
     struct fl_buf *b = &c->here->text;
 
     *short_name = auth_short_name(name);
-    if (!malformed(name))
+    if (!auth_name_malformed(name))
         return true;
     fl_buf_clear(b);
     FL_BUF_LIT(b, "java.lang.IllegalArgumentException: Malformed Kerberos name: ");
@@ -232,7 +219,7 @@ static void note_unauthenticated(struct kms_call *c, struct fl_slice why)
     fl_buf_printf(b, "RemoteHost:%s Method:", io_conn_peer_text(http_conn_of(c->x)));
     fl_buf_put_slice(b, c->r->method_text);
     FL_BUF_LIT(b, " URL:");
-    fl_buf_put_slice(b, url);
+    kms_words_put_masked(b, url);
     FL_BUF_LIT(b, " ErrorMsg:'");
     fl_buf_put_slice(b, why);
     FL_BUF_LIT(b, "'");

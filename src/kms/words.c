@@ -1,5 +1,7 @@
 #include "kms/words.h"
 
+#include "base/encode.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -59,4 +61,41 @@ bool kms_words_put(struct fl_buf *b, const char *format, va_list args)
     }
     va_end(w.args);
     return !b->failed;
+}
+
+/* The parameter's name before the '=' at `equals`, decoded into `name`. */
+static bool is_secret(struct fl_slice text, size_t equals)
+{
+    uint8_t name[32];
+    size_t  begin = equals, len;
+
+    while (begin > 0 && text.at[begin - 1] != '?' && text.at[begin - 1] != '&' && text.at[begin - 1] != ';')
+        begin--;
+    if (equals - begin > sizeof name ||
+        fl_percent_decode(fl_slice_of(text.at + begin, equals - begin), true, name, &len, NULL) != FL_OK)
+        return false;
+    return fl_slice_equal_nocase(fl_slice_of(name, len), FL_LIT("delegation")) ||
+           fl_slice_equal_nocase(fl_slice_of(name, len), FL_LIT("token"));
+}
+
+static size_t value_end(struct fl_slice text, size_t from)
+{
+    while (from < text.len && memchr("&;' \n", text.at[from], 5) == NULL)
+        from++;
+    return from;
+}
+
+void kms_words_put_masked(struct fl_buf *b, struct fl_slice text)
+{
+    size_t copied = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] != '=' || !is_secret(text, i) || value_end(text, i + 1) == i + 1)
+            continue;
+        fl_buf_put_slice(b, fl_slice_of(text.at + copied, i + 1 - copied));
+        FL_BUF_LIT(b, "***");
+        copied = value_end(text, i + 1);
+        i = copied - 1;
+    }
+    fl_buf_put_slice(b, fl_slice_from(text, copied));
 }

@@ -11,5 +11,8 @@
 
 /* Appends. Knows %.*s (bytes), %s, %d, %u, %zu, %lld and %%. False: no memory, b->failed is set. */
 bool kms_words_put(struct fl_buf *b, const char *format, va_list args);
+/* Appends a text for the log in which URLs stand: what a parameter `delegation` or `token` says becomes "***", for a
+ * log's readers could use the token. */
+void kms_words_put_masked(struct fl_buf *b, struct fl_slice text);
 
 #endif

@@ -361,6 +361,23 @@ static void the_short_name_ends_at_the_first_sign(void **state)
     assert_true(fl_slice_equal(auth_short_name(FL_LIT("alice@EXAMPLE.COM")), FL_LIT("alice")));
     assert_true(fl_slice_equal(auth_short_name(FL_LIT("hdfs/nn1@X")), FL_LIT("hdfs")));
     assert_int_equal(auth_short_name(FL_LIT("")).len, 0);
+    assert_true(fl_slice_equal(auth_short_name(FL_LIT("hdfs/nn1")), FL_LIT("hdfs")));
+    assert_true(fl_slice_equal(auth_short_name(FL_LIT("alice/")), FL_LIT("alice/")));
+    assert_true(fl_slice_equal(auth_short_name(FL_LIT("/alice")), FL_LIT("/alice")));
+    assert_true(fl_slice_equal(auth_short_name(FL_LIT("a/b/c")), FL_LIT("a/b/c")));
+}
+
+static void a_name_with_an_at_sign_needs_its_parts(void **state)
+{
+    static const char *const good[] = { "", "alice", "alice/", "/", "a/b/c", "alice@R", "alice/h@R", "a b@R" };
+    static const char *const bad[] = { "@",         "@R",        "alice@",    "alice/@R",    "/h@R",
+                                       "a@b@c",     "a/b/c@R",   "alice@R/x", "alice/h@R@S", "alice/h@R/S" };
+
+    (void)state;
+    for (size_t i = 0; i < FL_COUNT(good); i++)
+        assert_false(auth_name_malformed(fl_slice_str(good[i])));
+    for (size_t i = 0; i < FL_COUNT(bad); i++)
+        assert_true(auth_name_malformed(fl_slice_str(bad[i])));
 }
 
 int main(void)
@@ -377,6 +394,7 @@ int main(void)
         cmocka_unit_test(the_number_of_users_is_bounded_and_expired_ones_go_first),
         cmocka_unit_test(what_is_under_way_is_forgotten_at_the_end),
         cmocka_unit_test(the_systems_users_and_groups_are_found),
+        cmocka_unit_test(a_name_with_an_at_sign_needs_its_parts),
         cmocka_unit_test(a_name_that_the_system_does_not_know_is_absent),
         cmocka_unit_test(the_short_name_ends_at_the_first_sign),
     };

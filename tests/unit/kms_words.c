@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -61,12 +62,36 @@ static void a_full_buffer_is_told(void **state)
     fl_buf_done(&b);
 }
 
+static void tokens_are_hidden_in_urls(void **state)
+{
+    static const char *const rows[][2] = {
+        { "http://h/kms/v1/?op=X&token=HgAF&user.name=a", "http://h/kms/v1/?op=X&token=***&user.name=a" },
+        { "http://h/k?delegation=HgAF", "http://h/k?delegation=***" },
+        { "http://h/k?dele%67ation=HgAF;TOKEN=x", "http://h/k?dele%67ation=***;TOKEN=***" },
+        { "null for uri: http://h/k?token=a'b", "null for uri: http://h/k?token=***'b" },
+        { "http://h/k?token=&token&x=token", "http://h/k?token=&token&x=token" },
+        { "http://h/token=5?mytoken=5&token2=6", "http://h/token=5?mytoken=5&token2=6" },
+        { "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < FL_COUNT(rows); i++) {
+        struct fl_buf b;
+
+        fl_buf_init(&b, 200);
+        kms_words_put_masked(&b, fl_slice_str(rows[i][0]));
+        expect(&b, rows[i][1], strlen(rows[i][1]));
+        fl_buf_done(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_nul_ends_nothing),
         cmocka_unit_test(every_conversion_is_known),
         cmocka_unit_test(a_full_buffer_is_told),
+        cmocka_unit_test(tokens_are_hidden_in_urls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
