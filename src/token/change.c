@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "token/inside.h"
 #include "token/sign.h"
 
@@ -149,11 +150,6 @@ static void end_not_found(struct token_work *w)
     token_work_end(w, FL_DENIED, TOKEN_INVALID_TOKEN, &why);
 }
 
-static enum token_fault store_fault(const struct token_work *w)
-{
-    return w->op->kind == TOKEN_RENEW ? TOKEN_RUNTIME : TOKEN_IO;
-}
-
 static void on_changed(struct token_store_op *op)
 {
     struct token_work *w = work_of(op);
@@ -162,11 +158,13 @@ static void on_changed(struct token_store_op *op)
         end_not_found(w);
         return;
     }
-    if (op->status != FL_OK)
+    if (op->status == FL_OK)
+        token_work_took(w);
+    else
         token_count(&w->tokens->failures);
-    else if (w->op->kind == TOKEN_RENEW)
+    if (op->status == FL_OK && w->op->kind == TOKEN_RENEW)
         w->op->expiry_ms = op->renew_ms;
-    token_work_end(w, op->status, store_fault(w), &op->err);
+    token_work_end(w, op->status, TOKEN_RUNTIME, &op->err);
 }
 
 static void ask_store(struct token_work *w, int64_t now)
@@ -181,11 +179,12 @@ static void ask_store(struct token_work *w, int64_t now)
     w->store.renew_ms = FL_MIN(w->fields.max_ms, now + t->renew_interval_ms);
     w->store.publish = w->op->kind == TOKEN_RENEW ? publish_renewed : publish_cancelled;
     w->store.done = on_changed;
+    w->asked_ns = fl_now_ns();
     s = t->backend->submit(t->store, &w->store, &err);
     if (s == FL_OK)
         return;
     token_count(&t->failures);
-    token_work_end_later(w, s, store_fault(w), &err);
+    token_work_end_later(w, s, TOKEN_RUNTIME, &err);
 }
 
 void token_change_start(struct token_work *w)

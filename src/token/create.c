@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "token/inside.h"
 #include "token/sign.h"
 
@@ -104,6 +105,7 @@ static void prepare_and_persist(struct token_work *w)
         w->store.verb = TOKEN_STORE_CREATE;
         w->store.publish = publish_created;
         w->store.done = on_created;
+        w->asked_ns = fl_now_ns();
         s = t->backend->submit(t->store, &w->store, &err);
     }
     if (s == FL_OK)
@@ -134,6 +136,7 @@ static void on_created(struct token_store_op *op)
     struct fl_error    err = op->err;
 
     if (op->status == FL_OK) {
+        token_work_took(w);
         w->op->expiry_ms = op->renew_ms;
         token_work_end(w, FL_OK, TOKEN_NO_FAULT, NULL);
         return;

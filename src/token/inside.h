@@ -38,6 +38,7 @@ struct token_work {
     struct token_store_op   store;
     struct token_entry     *entry; /* create: until it is published */
     unsigned                attempts;
+    uint64_t                asked_ns; /* the store, last */
     int32_t                 number;
     enum fl_status          status; /* of work that waits for a number, when its refill failed */
     struct fl_error         err;
@@ -144,6 +145,7 @@ struct tokens {
     struct token_work   *works;
     _Atomic uint32_t     under_way;
     _Atomic uint64_t     created, renewed, cancelled, expired, failures;
+    _Atomic uint64_t     store_ns[TOKEN_CANCEL + 1]; /* of what succeeded, by kind */
     _Atomic int32_t      current_key_id;
 };
 
@@ -151,5 +153,6 @@ int64_t token_now_ms(const struct tokens *t);
 /* Start: submits op and waits for it. Returns its status. */
 FL_CHECKED enum fl_status token_store_wait(struct tokens *t, struct token_store_op *op, struct fl_error *err);
 void                      token_count(_Atomic uint64_t *counter);
+void                      token_work_took(struct token_work *w); /* the store has done what it was asked for */
 
 #endif

@@ -244,6 +244,9 @@ void tokens_stats(struct tokens *t, struct tokens_stats *out)
         .cancelled = atomic_load_explicit(&t->cancelled, memory_order_relaxed),
         .expired = atomic_load_explicit(&t->expired, memory_order_relaxed),
         .failures = atomic_load_explicit(&t->failures, memory_order_relaxed),
+        .created_ns = atomic_load_explicit(&t->store_ns[TOKEN_CREATE], memory_order_relaxed),
+        .renewed_ns = atomic_load_explicit(&t->store_ns[TOKEN_RENEW], memory_order_relaxed),
+        .cancelled_ns = atomic_load_explicit(&t->store_ns[TOKEN_CANCEL], memory_order_relaxed),
         .current_key_id = atomic_load_explicit(&t->current_key_id, memory_order_relaxed),
     };
 }

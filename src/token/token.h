@@ -111,6 +111,7 @@ void token_op_done(struct token_op *op); /* frees and wipes the outputs; after d
 
 struct tokens_stats {
     uint64_t live, created, renewed, cancelled, expired, failures;
+    uint64_t created_ns, renewed_ns, cancelled_ns; /* how long the store took for all of these together */
     int32_t  current_key_id;
 };
 void tokens_stats(struct tokens *t, struct tokens_stats *out);

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/encode.h"
 #include "token/inside.h"
 
@@ -96,6 +97,11 @@ void token_work_free(struct token_work *w)
     fl_wipe(w, w->bytes);
     free(w);
     atomic_fetch_sub(&t->under_way, 1);
+}
+
+void token_work_took(struct token_work *w)
+{
+    atomic_fetch_add_explicit(&w->tokens->store_ns[w->op->kind], fl_now_ns() - w->asked_ns, memory_order_relaxed);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
