@@ -32,6 +32,9 @@ void kms_note_ok(struct kms_call *c, enum audit_op op, struct fl_slice key, stru
 
 void kms_meter(struct kms_call *c, enum kms_meter m)
 {
+    if (c->metered & 1U << m)
+        return;
+    c->metered |= 1U << m;
     fl_metric_add(c->here->metrics, m, 1);
 }
 
@@ -41,6 +44,7 @@ struct group_wait {
     struct auth_group_wait wait;
     struct http_ticket     ticket;
     struct kms            *kms;
+    unsigned               metered;
 };
 
 static void groups_came(struct auth_group_wait *w)
@@ -48,10 +52,11 @@ static void groups_came(struct auth_group_wait *w)
     struct group_wait    *g = FL_CONTAINER(w, struct group_wait, wait);
     struct http_exchange *x = http_unpark(g->ticket);
     struct kms           *k = g->kms;
+    unsigned              metered = g->metered;
 
     free(g);
     if (x != NULL)
-        kms_handle_again(k, x);
+        kms_handle_again(k, x, metered);
 }
 
 static void park_for_groups(struct kms_call *c, struct fl_slice user_short)
@@ -71,6 +76,7 @@ static void park_for_groups(struct kms_call *c, struct fl_slice user_short)
         return;
     }
     kms_meter(c, KMS_M_GROUP_LOOKUPS);
+    g->metered = c->metered;
     g->ticket = http_park(c->x); /* done never comes inside fetch, so the ticket is there in time */
 }
 

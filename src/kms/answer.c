@@ -203,7 +203,8 @@ void kms_send_page(struct kms_call *c, const struct kms_page *p)
     if (!kms_write_notes(c))
         return;
     reason = reason_of(c, p->reason.len > 0 ? p->reason : p->message);
-    count(c, p->status);
+    if (!p->thrown && !p->outside) /* Java's filter, which counts, sees neither */
+        count(c, p->status);
     if (p->thrown || head.at == NULL || body->failed)
         http_answer_close(c->x, p->status, reason, head, fl_buf_slice(body));
     else
@@ -214,7 +215,6 @@ void kms_send_bad_message(struct kms_call *c, struct fl_slice reason)
 {
     struct fl_buf *b = kms_body(c);
 
-    count(c, 400);
     FL_BUF_LIT(b, "<h1>Bad Message 400</h1><pre>reason: ");
     fl_buf_put_slice(b, reason);
     FL_BUF_LIT(b, "</pre>");

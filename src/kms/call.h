@@ -96,7 +96,8 @@ struct kms_call {
     struct fl_arena           *arena;
     struct kms_reactor        *here;
     int64_t                    now_ms;
-    bool                       again; /* begun anew after groups were fetched */
+    bool                       again;   /* begun anew after groups were fetched */
+    unsigned                   metered; /* a bit for each meter that has counted this call */
 
     struct kms_query query;
     struct kms_route route;
@@ -118,7 +119,7 @@ struct kms_call {
 /* ---- serve.c: a request's way ------------------------------------------------------------------------------------ */
 
 void kms_handle(struct http_exchange *x, void *kms); /* the http_handler */
-void kms_handle_again(struct kms *k, struct http_exchange *x);
+void kms_handle_again(struct kms *k, struct http_exchange *x, unsigned metered);
 void kms_dispatch(struct kms_call *c); /* after the filter */
 
 /* ---- outside.c: what is not below /kms --------------------------------------------------------------------------- */
@@ -178,7 +179,7 @@ FL_CHECKED bool kms_need_groups(struct kms_call *c, struct fl_slice user_short);
 void            kms_note(struct kms_call *c, const struct kms_note *note);
 FL_CHECKED bool kms_write_notes(struct kms_call *c);
 void            kms_note_ok(struct kms_call *c, enum audit_op op, struct fl_slice key, struct fl_slice text);
-void            kms_meter(struct kms_call *c, enum kms_meter m);
+void            kms_meter(struct kms_call *c, enum kms_meter m); /* once a call, however often it is asked */
 
 /* ---- answer.c, page.c, errors.c ---------------------------------------------------------------------------------- */
 

@@ -160,10 +160,7 @@ void kms_generate(struct kms_call *c)
     struct fl_buf    *b;
     int64_t           count;
 
-    if (!check_generate(c, &count))
-        return;
-    kms_meter(c, KMS_M_GENERATE);
-    if (!kms_may(c, ACL_GENERATE_EEK, AUDIT_GENERATE_EEK, name))
+    if (!check_generate(c, &count) || !kms_may(c, ACL_GENERATE_EEK, AUDIT_GENERATE_EEK, name))
         return;
     if (count > 0 && (!kms_find_key(c, name, &key) || !may_generate(c, key)))
         return;
@@ -171,6 +168,7 @@ void kms_generate(struct kms_call *c)
     if (count > 0 && !put_generated(c, key, count, b))
         return;
     kms_put_array_end(b, count <= 0);
+    kms_meter(c, KMS_M_GENERATE); /* Java counts the others as they come, these as they succeed */
     kms_note_ok(c, AUDIT_GENERATE_EEK, name, FL_LIT(""));
     kms_send_json(c, b);
 }

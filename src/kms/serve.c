@@ -1,6 +1,7 @@
 /* A request's way: query, route, filter, endpoint. */
 #include "kms/call.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* Which method serves which resource. HEAD is served as GET: http leaves the body away. */
@@ -42,18 +43,30 @@ static void answer_unknown(struct kms_call *c)
     kms_refuse(c, KMS_F_NOT_FOUND, "null for uri: %.*s", FL_SLICE_ARGS(url));
 }
 
+/* What Java's URI takes raw; quotes and angle brackets are escaped for it before. */
 static bool has_illegal(struct fl_slice s)
 {
     for (size_t i = 0; i < s.len; i++)
-        if (s.at[i] <= ' ' || s.at[i] == 0x7f || memchr("\"<>\\^`{|}", s.at[i], 9) != NULL)
+        if (s.at[i] <= ' ' || s.at[i] == 0x7f || memchr("[]\\^`{|}", s.at[i], 8) != NULL)
             return true;
     return false;
+}
+
+static bool is_bad_host(struct fl_slice host)
+{
+    size_t          bracket = host.len > 0 && host.at[0] == '[' ? fl_slice_find(host, ']') : SIZE_MAX;
+    struct fl_slice rest = bracket == SIZE_MAX ? host : fl_slice_from(host, bracket + 1);
+
+    for (size_t i = 0; i < rest.len; i++)
+        if (rest.at[i] == '%' && (rest.len - i < 3 || !isxdigit(rest.at[i + 1]) || !isxdigit(rest.at[i + 2])))
+            return true;
+    return has_illegal(rest);
 }
 
 /* Java's resources make a URI of the host and the path, and can't of these. */
 static bool check_uri(struct kms_call *c)
 {
-    if (!has_illegal(c->r->path) && !has_illegal(c->r->host))
+    if (!has_illegal(c->r->path) && !is_bad_host(c->r->host))
         return true;
     kms_send_page(c, &(struct kms_page){ .status = 400, .message = FL_LIT("Bad Request") });
     return false;
@@ -69,7 +82,7 @@ void kms_dispatch(struct kms_call *c)
     }
     if (!check_uri(c))
         return;
-    if (c->route.resource >= KMS_R_ROOT && method != HTTP_OPTIONS && !kms_check_media_type(c))
+    if (!kms_check_media_type(c))
         return;
     for (size_t i = 0; i < FL_COUNT(endpoints); i++)
         if (endpoints[i].resource == c->route.resource && endpoints[i].method == method) {
@@ -100,7 +113,7 @@ static FL_CHECKED bool begin(struct kms_call *c)
     return true;
 }
 
-static void start(struct kms *k, struct http_exchange *x, bool again)
+static void start(struct kms *k, struct http_exchange *x, bool again, unsigned metered)
 {
     const struct http_request *r = http_request_of(x);
     struct io_reactor         *reactor = http_reactor_of(x);
@@ -118,6 +131,7 @@ static void start(struct kms *k, struct http_exchange *x, bool again)
     c->here = &k->here[io_reactor_index(reactor)];
     c->now_ms = io_now_wall_ms(reactor);
     c->again = again;
+    c->metered = metered;
     if (!begin(c) || kms_admin_open(c) || kms_outside_open(c) || !kms_filter(c) || kms_admin_closed(c))
         return;
     kms_dispatch(c);
@@ -125,10 +139,10 @@ static void start(struct kms *k, struct http_exchange *x, bool again)
 
 void kms_handle(struct http_exchange *x, void *kms)
 {
-    start(kms, x, false);
+    start(kms, x, false, 0);
 }
 
-void kms_handle_again(struct kms *k, struct http_exchange *x)
+void kms_handle_again(struct kms *k, struct http_exchange *x, unsigned metered)
 {
-    start(k, x, true);
+    start(k, x, true, metered);
 }
