@@ -12,19 +12,53 @@ static bool is_token(struct fl_slice s)
     return s.len > 0;
 }
 
+/* One parameter, name=token or name="text"; nothing between two semicolons is fine. */
+static bool is_parameter(struct fl_slice p)
+{
+    size_t          equals = fl_slice_find(p, '=');
+    struct fl_slice value;
+
+    if (p.len == 0)
+        return true;
+    if (equals == SIZE_MAX || !is_token(fl_slice_of(p.at, equals)))
+        return false;
+    value = fl_slice_from(p, equals + 1);
+    return is_token(value) || (value.len >= 2 && value.at[0] == '"' && value.at[value.len - 1] == '"');
+}
+
+/* Where the parameter at the front ends: at a semicolon that is not in quotes. */
+static size_t parameter_end(struct fl_slice s)
+{
+    bool quoted = false;
+
+    for (size_t i = 0; i < s.len; i++)
+        if (s.at[i] == '\\' && quoted)
+            i++;
+        else if (s.at[i] == '"')
+            quoted = !quoted;
+        else if (s.at[i] == ';' && !quoted)
+            return i;
+    return s.len;
+}
+
 /* type/subtype of a Content-Type; false when it is none. */
 static bool media_type(struct fl_slice value, struct fl_slice *type, struct fl_slice *subtype)
 {
-    size_t semicolon = fl_slice_find(value, ';'), slash;
+    size_t          end = parameter_end(value), slash;
+    struct fl_slice rest = fl_slice_from(value, FL_MIN(end + 1, value.len));
 
-    if (semicolon != SIZE_MAX)
-        value.len = semicolon;
-    value = fl_slice_trim(value);
+    value = fl_slice_trim(fl_slice_of(value.at, end));
     slash = fl_slice_find(value, '/');
     if (slash == SIZE_MAX)
         return false;
-    *type = fl_slice_trim(fl_slice_of(value.at, slash));
-    *subtype = fl_slice_trim(fl_slice_from(value, slash + 1));
+    while (rest.len > 0) {
+        end = parameter_end(rest);
+        if (!is_parameter(fl_slice_trim(fl_slice_of(rest.at, end))))
+            return false;
+        rest = fl_slice_from(rest, FL_MIN(end + 1, rest.len));
+    }
+    *type = fl_slice_of(value.at, slash);
+    *subtype = fl_slice_from(value, slash + 1);
     return is_token(*type) && is_token(*subtype);
 }
 
