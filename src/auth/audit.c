@@ -304,6 +304,20 @@ bool audit_record(struct audit *a, unsigned reactor, enum audit_status status, e
     return a->drop;
 }
 
+bool audit_hold(struct audit *a, unsigned reactor, size_t bytes)
+{
+    if (a->file == NULL || a->drop || audit_ring_hold(&a->rings[reactor], bytes))
+        return true;
+    count(&a->rings[reactor].refused);
+    return false;
+}
+
+void audit_let_go(struct audit *a, unsigned reactor, size_t bytes)
+{
+    if (a->file != NULL && !a->drop)
+        audit_ring_let_go(&a->rings[reactor], bytes);
+}
+
 void audit_stats(struct audit *a, struct audit_stats *out)
 {
     *out = (struct audit_stats){ 0 };

@@ -26,6 +26,7 @@ struct audit_event {
 struct audit_ring {
     _Alignas(64) atomic_size_t head; /* bytes ever put; the producer's, as what follows it */
     size_t               known_tail; /* what the producer last saw of tail */
+    size_t               held;       /* the producer's: bytes that only audit_ring_let_go makes free */
     atomic_uint_fast64_t records, dropped, refused;
     uint8_t             *data;       /* these two change no more */
     size_t               cap;        /* a power of two */
@@ -35,6 +36,9 @@ FL_CHECKED enum fl_status audit_ring_init(struct audit_ring *r, size_t bytes, st
 void                      audit_ring_done(struct audit_ring *r);
 /* Fields are cut to their limits. False: no room. */
 bool audit_ring_put(struct audit_ring *r, const struct audit_event *e);
+/* Keeps room for a record whose fields have at most these bytes together. False: no room. */
+bool audit_ring_hold(struct audit_ring *r, size_t bytes);
+void audit_ring_let_go(struct audit_ring *r, size_t bytes); /* as many as were held */
 /* The oldest record, borrowed until it is popped; false: empty. */
 bool audit_ring_peek(struct audit_ring *r, struct audit_event *out);
 void audit_ring_pop(struct audit_ring *r);

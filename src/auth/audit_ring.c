@@ -61,7 +61,7 @@ static uint8_t *append(uint8_t *to, struct fl_slice s)
 static bool make_room(struct audit_ring *r, size_t *head, size_t need)
 {
     size_t to_end = r->cap - (*head & (r->cap - 1));
-    size_t all = need > to_end ? to_end + need : need;
+    size_t all = r->held + (need > to_end ? to_end + need : need);
 
     if (*head + all - r->known_tail > r->cap) {
         r->known_tail = atomic_load_explicit(&r->tail, memory_order_acquire);
@@ -76,6 +76,32 @@ static bool make_room(struct audit_ring *r, size_t *head, size_t need)
         *head += to_end;
     }
     return true;
+}
+
+/* Twice a record: at the end of the ring up to its length is passed over. */
+static size_t hold_of(size_t bytes)
+{
+    size_t fields = FL_MIN(bytes, (size_t)3 * AUDIT_FIELD_MAX + AUDIT_LEVEL2_MAX);
+
+    return 2 * (sizeof(struct header) + (fields + ALIGN - 1) / ALIGN * ALIGN);
+}
+
+bool audit_ring_hold(struct audit_ring *r, size_t bytes)
+{
+    size_t head = atomic_load_explicit(&r->head, memory_order_relaxed), need = hold_of(bytes);
+
+    if (head + r->held + need - r->known_tail > r->cap) {
+        r->known_tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+        if (head + r->held + need - r->known_tail > r->cap)
+            return false;
+    }
+    r->held += need;
+    return true;
+}
+
+void audit_ring_let_go(struct audit_ring *r, size_t bytes)
+{
+    r->held -= hold_of(bytes);
 }
 
 bool audit_ring_put(struct audit_ring *r, const struct audit_event *e)

@@ -182,6 +182,11 @@ void                      audit_reopen(struct audit *a); /* any; SIGHUP */
  * ("Method:'POST' Exception:'…'", "RemoteHost:… Method:… URL:… ErrorMsg:'…'"). Empty slices are left out. */
 bool audit_record(struct audit *a, unsigned reactor, enum audit_status status, enum audit_op op, const char *level2_op,
                   struct fl_slice key, struct fl_slice user, struct fl_slice text, int64_t wall_ms);
+/* For a change whose record is written after it was made: keeps room for a record whose fields have at most `bytes`
+ * together, so that the change needn't be answered as if it had failed. False: as audit_record, nothing is kept. Each
+ * hold is let go once, on the same reactor; the record that follows then finds its room. */
+FL_CHECKED bool audit_hold(struct audit *a, unsigned reactor, size_t bytes);
+void            audit_let_go(struct audit *a, unsigned reactor, size_t bytes);
 struct audit_stats {
     uint64_t records, dropped, refused, written_lines, write_errors;
 };

@@ -93,18 +93,26 @@ static struct fl_slice tail_of(struct kms_change *j)
     return fl_buf_slice(b);
 }
 
-static bool audit(struct kms_change *j, int64_t now_ms)
+static size_t audit_bytes(const struct kms_change *j)
 {
-    return audit_record(j->kms->audit, j->here->index, AUDIT_OK, j->op, NULL, j->name, j->user, tail_of(j), now_ms);
+    enum { VERSION_DIGITS = 16 };
+
+    return j->user.len + 2 * j->name.len + j->text.len + VERSION_DIGITS;
+}
+
+/* Room was kept before the change began: Java's client repeats at other servers what is answered as failed (9.3). */
+static void audit(struct kms_change *j, int64_t now_ms)
+{
+    audit_let_go(j->kms->audit, j->here->index, audit_bytes(j));
+    if (j->change.status == FL_OK)
+        FL_IGNORE(audit_record(j->kms->audit, j->here->index, AUDIT_OK, j->op, NULL, j->name, j->user, tail_of(j),
+                               now_ms)); /* it can't be refused */
 }
 
 static void answer(struct kms_call *c, struct kms_change *j)
 {
     if (j->change.status != FL_OK)
         answer_failed(c, j);
-    else if (!audit(j, c->now_ms))
-        kms_refuse(c, KMS_F_BUSY, "The change of key %.*s was made, but the audit log takes no record of it",
-                   FL_SLICE_ARGS(j->name));
     else if (j->change.kind == KEY_DELETE)
         kms_send_empty(c);
     else
@@ -116,14 +124,12 @@ static void change_done(struct key_change *change)
     struct kms_change    *j = FL_CONTAINER(change, struct kms_change, change);
     struct http_exchange *x = http_unpark(j->ticket);
 
+    audit(j, io_now_wall_ms(change->home));
     if (x != NULL) {
         j->call->x = x;
         j->call->now_ms = io_now_wall_ms(http_reactor_of(x));
         j->call->groups_known = false; /* what was found before parking is stale */
         answer(j->call, j);
-    } else if (change->status == FL_OK) {
-        FL_IGNORE(
-            audit(j, io_now_wall_ms(change->home))); /* the client left: there is nobody to refuse; it is counted */
     }
     key_change_done(change);
     free(j);
@@ -152,23 +158,38 @@ struct kms_change *kms_change_new(struct kms_call *c, enum key_change_kind kind,
     return j;
 }
 
+static void give_up(struct kms_change *j)
+{
+    key_change_done(&j->change);
+    free(j);
+}
+
+/* What led here is recorded even if the client doesn't wait for the end. False: refused. */
+static FL_CHECKED bool prepare_audit(struct kms_call *c, const struct kms_change *j)
+{
+    if (!kms_write_notes(c))
+        return false;
+    if (audit_hold(c->kms->audit, c->here->index, audit_bytes(j)))
+        return true;
+    kms_refuse(c, KMS_F_BUSY, "The audit log takes no more records; nothing was changed");
+    return false;
+}
+
 void kms_change_go(struct kms_call *c, struct kms_change *j)
 {
     struct fl_error err;
 
-    /* What led here is recorded even if the client doesn't wait for the end. */
-    if (!kms_write_notes(c)) {
+    if (!prepare_audit(c, j)) {
         fl_secret_free(j->change.material);
-        key_change_done(&j->change);
-        free(j);
+        give_up(j);
         return;
     }
     if (keys_submit(c->kms->keys, &j->change, &err) != FL_OK) {
         j->change.status = err.status;
         j->change.err = err;
+        audit(j, c->now_ms);
         answer_failed(c, j);
-        key_change_done(&j->change);
-        free(j);
+        give_up(j);
         return;
     }
     j->ticket = http_park(c->x);

@@ -67,6 +67,9 @@ def test_an_audit_log_that_takes_nothing_refuses_answers(start):
     answer = next(a for a in statuses(server, 100000) if a.status != 200)
     assert (answer.status, *answer.exception()) == (503, "java.io.IOException", "The audit log takes no more records; the answer is withheld")
     assert answer.reason == "The audit log takes no more records; the answer is withheld"
+    answer = ask(server, "POST", as_user("/kms/v1/keys"), {"name": "k"})
+    assert (answer.status, *answer.exception()) == (503, "java.io.IOException", "The audit log takes no more records; nothing was changed")
+    assert "featherlock_keys 0\n" in ask(server, "GET", "/metrics").text      # a client will try another server
     assert ask(server, "GET", "/health").status == 200      # what leaves no record is answered
 
 

@@ -473,6 +473,36 @@ static void a_full_ring_refuses_and_goes_on_after_a_pop(void **state)
     audit_ring_done(&r);
 }
 
+/* Wherever in the ring the end lies, and however full it is when the change is done. */
+static void room_that_is_held_is_there_when_it_is_let_go(void **state)
+{
+    char               key[1000];
+    struct audit_event small = { AUDIT_OK, AUDIT_GET_KEYS, .user = FL_LIT("u") };
+    struct audit_event big = { AUDIT_OK, AUDIT_CREATE_KEY, .key = fl_slice_of(key, sizeof key) };
+
+    (void)state;
+    memset(key, 'k', sizeof key);
+    for (int skipped = 0; skipped < 600; skipped++) {
+        struct audit_ring  r = { 0 };
+        struct audit_event out;
+
+        assert_int_equal(audit_ring_init(&r, 16 * 1024, NULL), FL_OK);
+        for (int i = 0; i < skipped; i++) {
+            assert_true(audit_ring_put(&r, &small) && audit_ring_peek(&r, &out));
+            audit_ring_pop(&r);
+        }
+        assert_true(audit_ring_hold(&r, sizeof key) && audit_ring_hold(&r, sizeof key));
+        while (audit_ring_put(&r, &small))
+            ;
+        assert_false(audit_ring_hold(&r, sizeof key));
+        for (int held = 0; held < 2; held++) {
+            audit_ring_let_go(&r, sizeof key);
+            assert_true(audit_ring_put(&r, &big));
+        }
+        audit_ring_done(&r);
+    }
+}
+
 static void long_fields_are_cut_at_a_character_and_marked(void **state)
 {
     static char        field[AUDIT_FIELD_MAX + 100];
@@ -521,6 +551,7 @@ int main(void)
         cmocka_unit_test(the_log_of_java_is_written_again_byte_for_byte),
         cmocka_unit_test(records_come_out_as_they_went_in),
         cmocka_unit_test(a_full_ring_refuses_and_goes_on_after_a_pop),
+        cmocka_unit_test(room_that_is_held_is_there_when_it_is_let_go),
         cmocka_unit_test(long_fields_are_cut_at_a_character_and_marked),
         cmocka_unit_test(a_ring_that_cannot_be_is_refused),
     };
