@@ -218,8 +218,10 @@ static FL_CHECKED enum fl_status need_digits(struct reader *r, const char *wante
 {
     if (digits(r) > 0)
         return FL_OK;
-    if (r->at == r->end)
+    if (r->at == r->end && r->at[-1] != '.')
         return fail(r, JSON_CUT_SHORT, "Unexpected end-of-input in a Number value");
+    if (r->at == r->end) /* the point is what Jackson complains of */
+        r->at--;
     return unexpected(r, wanted);
 }
 
@@ -321,8 +323,6 @@ static FL_CHECKED enum fl_status read_member(struct reader *r, struct json_value
 {
     enum fl_status s;
 
-    if (r->at == r->end)
-        return fail(r, JSON_CUT_SHORT, "Unexpected end-of-input within/between Object entries");
     if (!next_is(r, '"'))
         return unexpected(r, "was expecting double-quote to start field name");
     if ((s = read_string(r, "name", &member->name)) != FL_OK)
@@ -358,8 +358,8 @@ static FL_CHECKED enum fl_status read_items(struct reader *r, struct json_value 
             return unexpected(r, object ? "was expecting comma to separate Object entries"
                                         : "was expecting comma to separate Array entries");
         skip_blanks(r);
-        if (!object && r->at == r->end)
-            return fail(r, JSON_CUT_SHORT, "Unexpected end-of-input within/between Array entries");
+        if (more && r->at == r->end) /* nothing behind a comma: to Jackson no end that came too early */
+            return fail(r, JSON_BAD_TEXT, "Unexpected end-of-input within/between %s entries", what);
         if ((item = new_value(r, &tail)) == NULL)
             return FL_NO_MEMORY;
         if ((s = object ? read_member(r, item) : read_value(r, item)) != FL_OK)

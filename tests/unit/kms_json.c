@@ -146,6 +146,10 @@ static void cut_text_is_refused_as_jackson_refuses_it(void **state)
 {
     (void)state;
     FAULT("{\"name\":", JSON_CUT_SHORT, "Unexpected end-of-input within/between Object entries");
+    FAULT("{\"name\":1,", JSON_BAD_TEXT, "Unexpected end-of-input within/between Object entries");
+    FAULT("{\"name\":1.", JSON_BAD_TEXT, "Decimal point not followed by a digit");
+    FAULT("{\"name\":-", JSON_CUT_SHORT, "Unexpected end-of-input");
+    FAULT("{\"name\":1e+", JSON_CUT_SHORT, "Unexpected end-of-input");
     FAULT("{", JSON_CUT_SHORT,
           "Unexpected end-of-input: expected close marker for Object (start marker at [Source: "
           "(org.eclipse.jetty.server.HttpInputOverHTTP); line: 1, column: 1])");
@@ -161,7 +165,7 @@ static void what_is_wrong_inside_an_element_of_a_list_is_wrapped(void **state)
     FAULT_LIST("[{", JSON_BAD_ELEMENT, "line: 1, column: 2])");
     FAULT_LIST("[\"x", JSON_BAD_ELEMENT, "VALUE_STRING");
     FAULT_LIST("[", JSON_CUT_SHORT, "expected close marker for Array");
-    FAULT_LIST("[{},", JSON_CUT_SHORT, "within/between Array entries");
+    FAULT_LIST("[{},", JSON_BAD_TEXT, "within/between Array entries");
     FAULT_LIST("[x]", JSON_BAD_TEXT, "Unrecognized token 'x'");
 }
 
