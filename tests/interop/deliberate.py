@@ -47,6 +47,21 @@ def _broken_body(d):
     return d.request.kind == "malformed" and "EofException" in d.first.get("body", "") and d.second.get("status") in ("400", "closed")
 
 
+def _connect(d):
+    return _malformed(d, "authority-target") and d.sent.startswith("CONNECT ") and d.first.get("status") == "401"
+
+
+def _asterisk(d):
+    """Both refuse; the reason is the same, and so is what matters of the answer."""
+    return _malformed(d, "star-get") and d.first.get("status") == "400" and d.first.get("reason") == d.second.get("reason")
+
+
+def _early_continue(d):
+    """The same refusal on both sides, but ours invited the body before it knew who asks."""
+    return d.request.kind == "malformed" and d.request.trick == "expect-100-refused" and d.first.get("status") == d.second.get("status") == "401" \
+        and set(d.differing()) <= {"interim", "answer 2 status"} and d.second.get("interim") == "1" and "interim" not in d.first
+
+
 def _generate_on_missing(d):
     """Both refuse with the same class; the key is missing."""
     return d.request.kind == "generate" and d.differing() == ["body"] and d.first["status"] == "500" \
@@ -79,6 +94,12 @@ RULES = (
          "500 with `org.eclipse.jetty.io.EofException`, after the request has begun to run",
          "400 and close; nothing is answered when the client has gone in the middle of a body",
          "a request whose end is unclear is refused before anything runs (request smuggling)", _broken_body),
+    Rule("CONNECT", "`CONNECT host:port`", "401, or 501 for whoever is authenticated", "400, connection closed",
+         "no server of keys is a proxy; a target that is no path is refused before anything is done", _connect),
+    Rule("asterisk", "`*` as the target of another method than OPTIONS", "400 with a page", "400 `Bad Request` with a short text, connection closed",
+         "it is refused before anybody is asked who they are", _asterisk),
+    Rule("early 100", "`Expect: 100-continue` without authentication", "401 at once", "100, then 401 when the body has come",
+         "bodies are read whole, within a limit of size and time, before anything looks at a request", _early_continue),
     Rule("generate on a missing key", "`_eek?eek_op=generate` on a key that is not there, under a name that keys were generated for before",
          "500, `Exception while contacting value generator`",
          "500 of the same class, `… No KeyVersion exists for key 'k'`, as Java says for any other missing key",

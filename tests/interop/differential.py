@@ -65,6 +65,8 @@ class Server:
         try:
             while line.sock is not None and len(answers) < 2:
                 answers.append(line.answer(piece.method, AFTER, piece.rest.encode()))
+                if answers[-1].to_end:
+                    answers.append("closed")        # an end that other framings tell only afterwards
                 if not piece.trick.startswith("pipelined"):
                     line.end_of_request()
         except Broken as e:
