@@ -241,14 +241,24 @@ static struct fl_slice creation_tail(struct kms_call *c, const struct creation *
     return fl_buf_slice(b);
 }
 
-/* Submits. Material of the user moves into locked memory. */
-static void go(struct kms_call *c, struct kms_change *j, struct fl_slice material, bool given)
+static void wipe(struct fl_slice s)
 {
+    if (s.len > 0)
+        fl_wipe((void *)(uintptr_t)s.at, s.len); /* it lies in the request's own memory */
+}
+
+/* Submits. Material of the user moves into locked memory; the request, which nobody reads any more, forgets it. */
+static void go(struct kms_call *c, struct kms_change *j, struct fl_slice text, struct fl_slice material)
+{
+    bool given = text.at != NULL;
+
     if (given && (j->change.material = fl_secret_copy(material)) == NULL) {
         free(j);
         kms_refuse_no_memory(c);
         return;
     }
+    wipe(text);
+    wipe(material);
     kms_change_go(c, j);
 }
 
@@ -274,7 +284,7 @@ void kms_create(struct kms_call *c)
     j->change.description = n.description;
     j->change.attributes = n.list;
     j->change.attribute_count = n.count;
-    go(c, j, n.material, n.material_text.at != NULL);
+    go(c, j, n.material_text, n.material);
 }
 
 /* ---- roll -------------------------------------------------------------------------------------------------------- */
@@ -287,8 +297,7 @@ static FL_CHECKED bool read_roll(struct kms_call *c, struct fl_slice *text, stru
     if (!kms_payload(c, false, &body))
         return false;
     kms_meter(c, KMS_M_ADMIN);
-    if (!kms_may(c, ACL_ROLLOVER, AUDIT_ROLL_NEW_VERSION, c->route.name) ||
-        !check_not_empty(c, c->route.name))
+    if (!kms_may(c, ACL_ROLLOVER, AUDIT_ROLL_NEW_VERSION, c->route.name) || !check_not_empty(c, c->route.name))
         return false;
     if (body == NULL) {
         kms_refuse(c, KMS_F_NULL, "Cannot invoke \"java.util.Map.get(Object)\" because \"jsonMaterial\" is null");
@@ -335,7 +344,7 @@ void kms_roll(struct kms_call *c)
         return;
     j->strip = get == KMS_NO;
     j->change.name = key->name;
-    go(c, j, material, given);
+    go(c, j, text, material);
 }
 
 /* ---- delete and invalidate --------------------------------------------------------------------------------------- */
