@@ -243,8 +243,9 @@ void kms_refuse(struct kms_call *c, enum kms_fault fault, const char *format, ..
 /* The same with the message as bytes. */
 void kms_refuse_text(struct kms_call *c, enum kms_fault fault, struct fl_slice message);
 void kms_refuse_no_memory(struct kms_call *c);
-/* The request's URL, whole, into the arena; empty without memory. */
-struct fl_slice kms_url(const struct kms_call *c);
+/* The request's URL, whole, into the arena; empty without memory. of_resource: as Java's resources see it, to whom the
+ * bare "/kms" ends in a slash; else as its filters see it. */
+struct fl_slice kms_url(const struct kms_call *c, bool of_resource);
 
 /* ---- names.c ----------------------------------------------------------------------------------------------------- */
 

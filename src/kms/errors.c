@@ -4,6 +4,9 @@
 #include "kms/json_write.h"
 #include "kms/words.h"
 
+#include <ctype.h>
+#include <string.h>
+
 enum { WORDS_MAX = 256 << 20 }; /* what is quoted is bounded by a request's head and body */
 
 static const struct fault {
@@ -85,21 +88,45 @@ void kms_refuse_no_memory(struct kms_call *c)
     kms_refuse(c, KMS_F_BUSY, "No memory for a request of this size");
 }
 
-struct fl_slice kms_url(const struct kms_call *c)
+static void put_raw(struct fl_buf *b, struct fl_slice text)
+{
+    fl_buf_put_slice(b, text);
+}
+
+static bool is_escape(struct fl_slice text, size_t i)
+{
+    return text.len - i > 2 && isxdigit(text.at[i + 1]) && isxdigit(text.at[i + 2]);
+}
+
+/* With what a URI doesn't take escaped, as Java's resources have it. */
+static void put_uri(struct fl_buf *b, struct fl_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.at[i];
+
+        if (isalnum(c) || (c != 0 && strchr("-._~!$&'()*+,;=:@/?", c) != NULL) || (c == '%' && is_escape(text, i)))
+            fl_buf_put_byte(b, c);
+        else
+            fl_buf_printf(b, "%%%02X", c);
+    }
+}
+
+struct fl_slice kms_url(const struct kms_call *c, bool of_resource)
 {
     const struct http_request *r = c->r;
     struct fl_buf             *b = &c->here->text;
     struct fl_slice            url;
+    void (*put)(struct fl_buf * b, struct fl_slice text) = of_resource ? put_uri : put_raw;
 
     fl_buf_clear(b);
     fl_buf_put_str(b, r->secure ? "https://" : "http://");
     fl_buf_put_slice(b, r->host);
-    fl_buf_put_slice(b, r->path);
-    if (c->route.resource == KMS_R_BARE)
+    put(b, r->path);
+    if (of_resource && c->route.resource == KMS_R_BARE)
         fl_buf_put_byte(b, '/');
     if (r->query.at != NULL) {
         fl_buf_put_byte(b, '?');
-        fl_buf_put_slice(b, r->query);
+        put(b, r->query);
     }
     url = fl_arena_copy(c->arena, fl_buf_slice(b));
     return url.at == NULL ? fl_slice_of("", 0) : url;

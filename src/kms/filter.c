@@ -210,7 +210,7 @@ bool kms_act_for(struct kms_call *c, struct fl_slice shown)
 
 static void note_unauthenticated(struct kms_call *c, struct fl_slice why)
 {
-    struct fl_slice url = kms_url(c);
+    struct fl_slice url = kms_url(c, false);
     struct fl_buf  *b = &c->here->head;
 
     if (c->r->method == HTTP_OPTIONS) /* the probe of every client */

@@ -36,7 +36,7 @@ static void answer_options(struct kms_call *c)
 
 static void answer_unknown(struct kms_call *c)
 {
-    struct fl_slice url = kms_url(c);
+    struct fl_slice url = kms_url(c, true);
 
     if (c->r->query.at != NULL && c->r->query.len == 0 && url.len > 0)
         url.len--; /* a '?' with nothing behind it is not shown */

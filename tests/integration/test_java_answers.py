@@ -183,3 +183,14 @@ def test_no_token_stands_in_the_audit_log(kms):
     kms.wait_for_audit("/kms/v1/keys/names?x=1&token=*** ErrorMsg:'Authentication required'")
     kms.wait_for_audit("/kms/v1/nosuch?to%6ben=***")
     assert "SECRETTOKEN" not in kms.audit.read_text()
+
+
+def test_the_bare_path_has_a_slash_only_for_the_resources(kms):
+    ask(kms, "PUT", "/kms?x=1")
+    kms.wait_for_audit("/kms?x=1 ErrorMsg:'Authentication required'")
+    assert ask(kms, "PUT", as_user("/kms?x=1")).exception()[1].endswith("/kms/?x=1&user.name=alice")
+
+
+def test_a_url_in_a_refusal_is_a_uri(kms):
+    answer = ask(kms, "GET", as_user("/kms/v1/no\"such%2f?x=%zz%41ü|"), host="h")
+    assert answer.exception() == ("com.sun.jersey.api.NotFoundException", "null for uri: http://h/kms/v1/no%22such%2f?x=%25zz%41%C3%BC%7C&user.name=alice")
