@@ -19,6 +19,7 @@ class Rule:
     ours: str
     why: str
     allows: object          # function(Disagreement) -> bool; first is Java, second is ours
+    audit: str = None       # a pattern of the one line that Java may then have in its audit log, and ours not
 
 
 def _bare_lf(d):
@@ -62,6 +63,11 @@ def _early_continue(d):
         and set(d.differing()) <= {"interim", "answer 2 status"} and d.second.get("interim") == "1" and "interim" not in d.first
 
 
+def _two_faults(d):
+    return "header" in d.request.trick and d.first.get("status") == d.second.get("status") == "400" and d.differing() == ["reason", "body"] \
+        and all(s["body"].startswith("<h1>Bad Message 400</h1>") for s in (d.first, d.second))
+
+
 def _generate_on_missing(d):
     """Both refuse with the same class; the key is missing."""
     return d.request.kind == "generate" and d.differing() == ["body"] and d.first["status"] == "500" \
@@ -81,25 +87,33 @@ def _says(side, beginning):
     return error["javaClassName"] == "java.io.IOException" and error["message"].startswith(beginning)
 
 
+# What the requests that are no HTTP would do, were they served.
+SERVED = (r"OK\[op=GET_KEYS, user=alice\] |OK\[op=INVALIDATE_CACHE, key=nosuch, user=alice\] |"
+          r"ERROR\[user=alice\] Method:'POST' Exception:'Can't find Metadata for key missing'")
+
 RULES = (
     Rule("bare line feed", "a line of the head or of a chunk ends in LF without CR", "served", "400, connection closed",
-         "two programs that disagree about where a head ends can be made to see different requests (request smuggling)", _bare_lf),
+         "two programs that disagree about where a head ends can be made to see different requests (request smuggling)", _bare_lf, SERVED),
     Rule("no WADL", "OPTIONS on a known path", "200 with a description of the resource in WADL", "200, nothing in the body",
          "clients probe with OPTIONS and look at the status and the cookie only", _wadl),
     Rule("two hosts", "two `Host` headers", "served", "400, connection closed",
-         "RFC 9112 3.2 demands it; a proxy in front may have looked at the other one", _two_hosts),
+         "RFC 9112 3.2 demands it; a proxy in front may have looked at the other one", _two_hosts, SERVED),
     Rule("chunked in HTTP/1.0", "`Transfer-Encoding` in a request of HTTP/1.0", "served", "400, connection closed",
-         "RFC 9112 6.1: its framing is faulty, as a proxy in front would see another end of it (request smuggling)", _chunked_in_http_1_0),
+         "RFC 9112 6.1: its framing is faulty, as a proxy in front would see another end of it (request smuggling)", _chunked_in_http_1_0, SERVED),
     Rule("broken body", "chunks with a bad size or end, or a body that ends early",
          "500 with `org.eclipse.jetty.io.EofException`, after the request has begun to run",
          "400 and close; nothing is answered when the client has gone in the middle of a body",
-         "a request whose end is unclear is refused before anything runs (request smuggling)", _broken_body),
+         "a request whose end is unclear is refused before anything runs (request smuggling)", _broken_body,
+         r"ERROR\[user=alice\] Method:'POST' Exception:'(Early EOF|<words of the library>|.*EofException.*)'"),
     Rule("CONNECT", "`CONNECT host:port`", "401, or 501 for whoever is authenticated", "400, connection closed",
-         "no server of keys is a proxy; a target that is no path is refused before anything is done", _connect),
+         "no server of keys is a proxy; a target that is no path is refused before anything is done", _connect,
+         r"UNAUTHENTICATED RemoteHost:127\.0\.0\.1 Method:CONNECT URL:http://localhost ErrorMsg:'Authentication required'"),
     Rule("asterisk", "`*` as the target of another method than OPTIONS", "400 with a page", "400 `Bad Request` with a short text, connection closed",
          "it is refused before anybody is asked who they are", _asterisk),
     Rule("early 100", "`Expect: 100-continue` without authentication", "401 at once", "100, then 401 when the body has come",
          "bodies are read whole, within a limit of size and time, before anything looks at a request", _early_continue),
+    Rule("two faults", "a path and a header that are both refused as no HTTP", "400 for the path", "400 for the header",
+         "heads are checked from front to back, before the path is looked into", _two_faults),
     Rule("generate on a missing key", "`_eek?eek_op=generate` on a key that is not there, under a name that keys were generated for before",
          "500, `Exception while contacting value generator`",
          "500 of the same class, `… No KeyVersion exists for key 'k'`, as Java says for any other missing key",
@@ -115,11 +129,19 @@ def explain(disagreement):
     return None
 
 
+def audit_lines(disagreement):
+    """Patterns of the lines that only Java may have in its audit log because of it."""
+    return [rule.audit for rule in RULES if rule.name == disagreement.deliberate and rule.audit]
+
+
 # Not a rule for one answer: the comparison asks a second time (differential.py), and demands that then both answer alike.
 MADE_AHEAD = Rule(
     "made ahead", "`_eek?eek_op=generate` soon after the key was deleted, made again, or rolled",
     "may hand out wrapped keys that it had made ahead under the deleted key, even when there is no such key any more",
     "wraps under the key as it is now", "what Java hands out there can never be decrypted: its queue is not emptied by a delete", None)
+
+# It was asked twice, and either server may have served or refused what the other did not.
+MADE_AHEAD_LINES = [r"(OK|UNAUTHORIZED)\[op=GENERATE_EEK, .*", r"ERROR\[.*\] Method:'(GET|HEAD)' Exception:'<there is no such key>'"] * 2
 
 
 def table():

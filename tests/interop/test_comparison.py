@@ -1,6 +1,7 @@
 """The comparison itself: what it must notice, and what it must not."""
 import json
 import time
+from collections import Counter
 from random import Random
 
 import deliberate
@@ -201,3 +202,36 @@ def test_the_audit_log_is_compared_less_its_times_and_counts(tmp_path):
     assert one == two
     assert audit.shown(one - three, three - one, 9) == ["  1 x only in A: UNAUTHORIZED[op=GET_KEYS, user=b] ",
                                                         "  1 x only in B: UNAUTHORIZED[op=GET_KEYS, user=c] "]
+
+
+def test_the_audit_log_is_compared_less_what_ours_escapes_masks_and_cuts(tmp_path):
+    def log(name, text):
+        (tmp_path / name).write_text(text)
+        return audit.lines(tmp_path / name, "127.0.0.1:1")
+    java = log("java", "2026-12-01 05:12:12,000 OK[op=CREATE_KEY, key=a\nb\0, user=x] Description:" + "y" * 9000 + "\n"
+                       "2026-12-01 05:12:12,001 UNAUTHENTICATED URL:http://h/?op&token=HgAF ErrorMsg:'no'\n")
+    ours = log("ours", "2026-12-01 05:12:12,000 OK[op=CREATE_KEY, key=a\\nb\\u0000, user=x] Description:" + "y" * 8000 + "...(cut)\n"
+                       "2026-12-01 05:12:12,001 UNAUTHENTICATED URL:http://h/?op&token=*** ErrorMsg:'no'\n")
+    assert [o.total() for o in audit.differing(java, ours)] == [0, 0]
+    other = log("other", "2026-12-01 05:12:12,000 OK[op=CREATE_KEY, key=a\\nb\\u0000, user=z] Description:" + "y" * 8000 + "...(cut)\n")
+    assert [o.total() for o in audit.differing(java, other)] == [2, 1]
+
+
+def test_a_deliberate_difference_excuses_one_line_of_the_audit_log_and_no_other():
+    found = disagreement({"status": "200"}, {"status": "400"}, kind="malformed", trick="two-hosts")
+    found.deliberate = deliberate.explain(found)
+    only = Counter({"OK[op=GET_KEYS, user=alice] ": 2, "OK[op=DELETE_KEY, key=k, user=alice] ": 1})
+    audit.excuse(only, deliberate.audit_lines(found))
+    assert only == Counter({"OK[op=GET_KEYS, user=alice] ": 1, "OK[op=DELETE_KEY, key=k, user=alice] ": 1})
+
+
+def test_each_rule_of_odd_http_wants_its_own_request():
+    bad, page = {"status": "400", "reason": "Bad Request", "body": "<h1>Bad Message 400</h1>x"}, {"status": "400", "reason": "Bad Request", "body": "page"}
+    early = {"status": "401", "interim": "1", "answer 2 status": "closed"}
+    for trick, java, ours, name in (("star-get", page, bad, "asterisk"), ("expect-100-refused", {"status": "401"}, early, "early 100")):
+        assert deliberate.explain(disagreement(java, ours, kind="malformed", trick=trick)) == name
+        assert deliberate.explain(disagreement(java, ours, kind="malformed", trick="pipelined")) is None
+    assert deliberate.explain(disagreement({"status": "401"}, {**early, "set-cookie": "x"}, kind="malformed", trick="expect-100-refused")) is None
+    other = {**bad, "reason": "Illegal character", "body": "<h1>Bad Message 400</h1>y"}
+    assert deliberate.explain(disagreement(bad, other, trick=" header")) == "two faults"
+    assert deliberate.explain(disagreement(bad, {**other, "status": "200"}, trick=" header")) is None

@@ -14,7 +14,7 @@ class Answer:
     headers: list           # (name, value) in order of arrival
     body: bytes
     interim: int = 0        # 1xx answers before it
-    to_end: bool = False    # its body ended with the connection
+    to_end: bool = False    # its body ended with the connection, which no header had told
 
     def all(self, name):
         return [v for n, v in self.headers if n.lower() == name.lower()]
@@ -122,7 +122,7 @@ class Line:
                 raise
         data, self.buffer = self.buffer, b""
         self.close()
-        got.to_end = True
+        got.to_end = (got.first("Connection") or "").lower() != "close"
         return data
 
     def _chunks(self):
