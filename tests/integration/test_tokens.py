@@ -1,4 +1,6 @@
 """The life of delegation tokens, cookies beside them, and acting for others."""
+import base64
+import hmac
 import threading
 import time
 
@@ -147,6 +149,32 @@ def test_cookies_of_one_secret_file_are_good_everywhere(start, tmp_path):
     other = start()
     answer = ask(other, "GET", NAMES, headers=cookie_of(one))
     assert (answer.status, answer.reason) == (401, "org.apache.hadoop.security.authentication.util.SignerException: Invalid signature")
+
+
+@pytest.mark.parametrize("text, reason", [
+    ("u=alice&p=alice&t=kerberos-dt&e={0}", "Invalid AuthenticationToken type"),
+    ("u=alice&p=alice&t=simple&e={0}", "Invalid AuthenticationToken type"),
+    ("u=alice&p=alice&e={0}", "Invalid token string, missing attributes"),
+    ("u=alice&t=simple-dt&e={0}", "Invalid token string, missing attributes"),
+    ("u=alice&p=alice&t=simple-dt", "Invalid token string, missing attributes"),
+    ("u=alice&p=alice&t=simple-dt&e=1700000000000", "AuthenticationToken expired"),
+    ("u=alice&p=alice&t=simple-dt&i=1700000000000&e={0}", "AuthenticationToken expired"),
+    ("u=alice&p=alice&t=simple-dt&e={0}", None),
+    ("e={0}&t=simple-dt&p=alice@EXAMPLE.COM&u=alice", None),
+])
+def test_a_cookie_that_is_signed_well_may_be_wrong_otherwise(start, tmp_path, text, reason):
+    secret = tmp_path / "secret"
+    secret.write_bytes(bytes(range(32)))
+    server = start(signature_secret_file=secret)
+    text = text.format(int(time.time() * 1000) + 60000)
+    signature = base64.b64encode(hmac.digest(bytes(range(32)), text.encode(), "sha256")).decode()
+    answer = ask(server, "GET", NAMES, headers=(f'Cookie: hadoop.auth="{text}&s={signature}"',))
+    if reason is None:
+        assert answer.status == 200 and answer.first("Set-Cookie") is None
+        return
+    assert (answer.status, answer.reason, answer.first("Set-Cookie")) == (401, reason, "hadoop.auth=; HttpOnly")
+    assert answer.first("WWW-Authenticate") == "PseudoAuth" and reason in answer.text
+    server.wait_for_audit(f"UNAUTHENTICATED RemoteHost:127.0.0.1 Method:GET URL:http://localhost:{server.port}{NAMES} ErrorMsg:'{reason}'\n")
 
 
 def test_acting_for_others(start):
