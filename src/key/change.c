@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-enum { MATERIAL_MAX_BITS = 64 * 1024 * 8 };
+enum { MATERIAL_MAX_BITS = KEY_MATERIAL_MAX * 8 };
 
 static void change_free(struct change *ch)
 {

@@ -14,7 +14,13 @@
 #include "store/store.h"
 
 #define KEY_DEFAULT_CIPHER "AES/CTR/NoPadding"
-enum { KEY_DEFAULT_BITS = 128, KEY_IV_LEN = 16, KEY_NAME_MAX = 65536, KEY_ATTRIBUTES_MAX = 1000 };
+enum {
+    KEY_DEFAULT_BITS = 128,
+    KEY_IV_LEN = 16,
+    KEY_NAME_MAX = 65536,
+    KEY_ATTRIBUTES_MAX = 1000,
+    KEY_MATERIAL_MAX = 64 * 1024
+};
 
 struct key_attribute {
     struct fl_slice name, value;

@@ -2,8 +2,6 @@
 
 #include <endian.h>
 
-enum { MATERIAL_MAX = 64 * 1024 };
-
 /* ---- writing
  * ------------------------------------------------------------------------------------------------------------- */
 
@@ -208,7 +206,7 @@ enum fl_status key_version_decode(struct fl_slice record, struct key_version_rec
     v.material = take_bytes(&r);
     if (r.failed || r.left.len > 0)
         return bad("it ends too early or too late", err);
-    if (v.name.len == 0 || v.name.len > KEY_NAME_MAX || v.material.len == 0 || v.material.len > MATERIAL_MAX)
+    if (v.name.len == 0 || v.name.len > KEY_NAME_MAX || v.material.len == 0 || v.material.len > KEY_MATERIAL_MAX)
         return bad("the length of a name or of material", err);
     *out = v;
     return FL_OK;

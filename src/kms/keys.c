@@ -25,9 +25,12 @@ static FL_CHECKED bool check_generator(struct kms_call *c, struct fl_slice ciphe
 
 static FL_CHECKED bool check_length(struct kms_call *c, int64_t bits, size_t bytes)
 {
-    if (bits == (int64_t)bytes * 8)
+    if (bits == (int64_t)bytes * 8 && bytes <= KEY_MATERIAL_MAX)
         return true;
-    kms_refuse(c, KMS_F_IO, "Wrong key length. Required %lld, but got %zu", (long long)bits, bytes * 8);
+    if (bytes > KEY_MATERIAL_MAX)
+        kms_refuse(c, KMS_F_IO, "Material of %zu bytes, where at most %d are allowed", bytes, KEY_MATERIAL_MAX);
+    else
+        kms_refuse(c, KMS_F_IO, "Wrong key length. Required %lld, but got %zu", (long long)bits, bytes * 8);
     return false;
 }
 
