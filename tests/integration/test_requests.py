@@ -190,7 +190,8 @@ def test_a_body_in_utf_16_is_understood(kms):
     (b"\x00", "com.fasterxml.jackson.core.JsonParseException"),
     (b'{"x":' * 2000, "com.fasterxml.jackson.core.JsonParseException"),
     (b"[" * 100000, "com.fasterxml.jackson.databind.exc.MismatchedInputException"),
-    (b"{" + b'"a":1,' * 1000, "com.fasterxml.jackson.core.io.JsonEOFException"),
+    (b"{" + b'"a":1,' * 1000, "com.fasterxml.jackson.core.JsonParseException"),
+    (b"{" + b'"a":1,' * 1000 + b'"a":', "com.fasterxml.jackson.core.io.JsonEOFException"),
 ])
 def test_a_body_that_is_no_json_is_refused_by_its_class(kms, body, java_class):
     answer = ask(kms, "POST", KEYS, body, JSON)
@@ -250,12 +251,6 @@ def test_dots_that_climb_out_close_the_connection(kms, path, reason):
         answer = c.ask("GET", as_user(path))
         assert (answer.status, answer.reason, answer.text) == (400, reason, f"<h1>Bad Message 400</h1><pre>reason: {reason}</pre>")
         assert c.ended()
-
-
-def test_what_makes_no_uri_is_refused_below_kms(kms):
-    answer = ask(kms, "GET", as_user("/kms/v1/key/a<b>/_metadata"))
-    assert (answer.status, answer.reason) == (400, "Bad Request") and answer.first("Set-Cookie")
-    assert ask(kms, "GET", as_user("/kms/v1/keys/names"), host="a|b").status == 400
 
 
 @pytest.mark.parametrize("digits, count", [("%D9%A3", 3), ("007", 7), ("%EF%BC%92", 2)])
