@@ -252,6 +252,8 @@ struct fl_slice kms_url(const struct kms_call *c, bool of_resource);
 /* Looks up as a Java key store does: without regard to case. False: answered, because a version's name stands where a
  * key's belongs. *key NULL: no such key. */
 FL_CHECKED bool kms_find_key(struct kms_call *c, struct fl_slice name, const struct key **key);
+/* The same inside generate, where Java wraps what is thrown. */
+FL_CHECKED bool kms_find_key_inside(struct kms_call *c, struct fl_slice name, const struct key **key);
 /* *key NULL: none. False: answered, because a key's name stands where a version's belongs. `name` gets the part
  * before the '@' as asked. */
 FL_CHECKED bool kms_find_version(struct kms_call *c, struct fl_slice version_name, const struct key **key,

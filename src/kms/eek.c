@@ -162,7 +162,7 @@ void kms_generate(struct kms_call *c)
 
     if (!check_generate(c, &count) || !kms_may(c, ACL_GENERATE_EEK, AUDIT_GENERATE_EEK, name))
         return;
-    if (count > 0 && (!kms_find_key(c, name, &key) || !may_generate(c, key)))
+    if (count > 0 && (!kms_find_key_inside(c, name, &key) || !may_generate(c, key)))
         return;
     b = kms_body(c);
     if (count > 0 && !put_generated(c, key, count, b))

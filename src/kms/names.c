@@ -96,16 +96,27 @@ bool kms_is_version_name(struct kms_call *c, struct fl_slice name)
     return find_version(c, name, &version) != NULL;
 }
 
-bool kms_find_key(struct kms_call *c, struct fl_slice name, const struct key **key)
+/* prefix: what Java puts in front where it throws again. */
+static FL_CHECKED bool find_key(struct kms_call *c, struct fl_slice name, const char *prefix, const struct key **key)
 {
     *key = find(c, name);
     if (*key != NULL || fl_slice_find(name, '@') == SIZE_MAX || !kms_is_version_name(c, name))
         return true;
     kms_refuse(c, KMS_F_IO,
-               "Can't cast key for %.*s in keystore %s to a KeyMetadata. Key may have been added using  keytool or "
+               "%sCan't cast key for %.*s in keystore %s to a KeyMetadata. Key may have been added using  keytool or "
                "some other non-Hadoop method.",
-               FL_SLICE_ARGS(name), c->kms->provider_uri);
+               prefix, FL_SLICE_ARGS(name), c->kms->provider_uri);
     return false;
+}
+
+bool kms_find_key(struct kms_call *c, struct fl_slice name, const struct key **key)
+{
+    return find_key(c, name, "", key);
+}
+
+bool kms_find_key_inside(struct kms_call *c, struct fl_slice name, const struct key **key)
+{
+    return find_key(c, name, "java.io.IOException: ", key);
 }
 
 bool kms_find_version(struct kms_call *c, struct fl_slice version_name, const struct key **key, uint32_t *version,

@@ -194,3 +194,10 @@ def test_the_bare_path_has_a_slash_only_for_the_resources(kms):
 def test_a_url_in_a_refusal_is_a_uri(kms):
     answer = ask(kms, "GET", as_user("/kms/v1/no\"such%2f?x=%zz%41ü|"), host="h")
     assert answer.exception() == ("com.sun.jersey.api.NotFoundException", "null for uri: http://h/kms/v1/no%22such%2f?x=%25zz%41%C3%BC%7C&user.name=alice")
+
+
+@pytest.mark.parametrize("path, prefix", [("_metadata", ""), ("_eek?eek_op=generate", "java.io.IOException: ")])
+def test_a_version_where_a_key_belongs(kms, path, prefix):
+    ask(kms, "POST", KEYS, {"name": "cast"})
+    refused(ask(kms, "GET", as_user(f"/kms/v1/key/cast@0/{path}")), 500, IO,
+            f"{prefix}Can't cast key for cast@0 in keystore memory:/// to a KeyMetadata. Key may have been added using  keytool or some other non-Hadoop method.")
