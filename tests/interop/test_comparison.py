@@ -186,7 +186,9 @@ def test_a_lost_key_is_no_deliberate_difference():
                                                                         "javaClassName": "java.io.IOException"}})}
     java = refused("java.io.IOException: Exception while contacting value generator ")
     ours = refused(deliberate.UNCHECKED + ": java.lang.NullPointerException: No KeyVersion exists for key 'k' ")
-    assert deliberate.explain(disagreement(java, ours, kind="generate")) == "generate on a missing key"
+    assert deliberate.explain(disagreement(java, ours, kind="generate")) == "generate in vain"
+    assert deliberate.explain(disagreement(java, refused(deliberate.INVALID_KEY + "5 bytes"), kind="generate")) == "generate in vain"
+    assert deliberate.explain(disagreement(java, refused("something else"), kind="generate")) is None
     assert deliberate.explain(disagreement({"status": "200", "body": "[]"}, ours, kind="generate")) is None
     assert deliberate.explain(disagreement(java, ours, kind="decrypt")) is None
 

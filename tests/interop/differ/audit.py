@@ -15,8 +15,9 @@ GROUPED = re.compile(r"^(OK\[op=(GET_KEY_VERSION|GET_CURRENT_KEY|DECRYPT_EEK|GEN
 COUNTS = re.compile(r", accessCount=\d+, interval=\d+ms\]")
 LIBRARY = re.compile(r"Exception:'(java\.lang\.ClassCastException: |Unexpected |Unrecognized |Cannot deserialize |Cannot construct |No content |Illegal |Invalid |"
                      r"Numeric value|Duplicate|Leading|Non-standard|Unable to|class |Failed to parse|Incompatible|JSON|Can not|Current token).*'$")
-NO_KEY = re.compile(r"Exception:'(java\.io\.IOException: Exception while contacting value generator |org\.apache\.hadoop\.thirdparty\.com\.google\.common\.util\."
-                    r"concurrent\.UncheckedExecutionException: java\.lang\.NullPointerException: No KeyVersion exists for key '.*' )'$")
+IN_VAIN = re.compile(r"Exception:'(java\.io\.IOException: Exception while contacting value generator |org\.apache\.hadoop\.thirdparty\.com\.google\.common\.util\."
+                    r"concurrent\.UncheckedExecutionException: java\.lang\.NullPointerException: No KeyVersion exists for key '.*|"
+                    r"java\.io\.IOException: java\.util\.concurrent\.ExecutionException: java\.io\.IOException: java\.security\.InvalidKeyException: .*)'$")
 SECRET = re.compile(r"(?<=[?&;])((?:delegation|token)=)[^&;' ]+", re.IGNORECASE)
 CUT = "...(cut)"        # where ours leaves off a field of many kilobytes
 CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
@@ -58,7 +59,7 @@ def lines(path, host_port):
         line = line.replace(host_port, "HOST")
         line = SECRET.sub(r"\1***", line)           # ours masks them: whoever reads a log must not get tokens
         line = LIBRARY.sub("Exception:'<words of the library>'", line)
-        line = NO_KEY.sub("Exception:'<there is no such key>'", line)
+        line = IN_VAIN.sub("Exception:'<nothing was generated>'", line)
         for pattern, instead in TEXTS:
             line = pattern.sub(instead, line)
         if GROUPED.match(line):
