@@ -1,11 +1,7 @@
-/* Pages for monitoring: /metrics and /health without authentication, since they tell nothing of keys or users, and
- * /jmx behind the filter, as Java has it. */
+/* Pages for monitoring: /metrics and /health without authentication, since they tell nothing of keys or users. */
 #include "kms/call.h"
 
 #include "base/clock.h"
-#include "base/encode.h"
-
-#include <unistd.h>
 
 static void put(struct fl_buf *b, const char *name, const char *kind, const char *help, uint64_t value)
 {
@@ -110,66 +106,5 @@ bool kms_admin_open(struct kms_call *c)
         serve_health(c);
     else
         return false;
-    return true;
-}
-
-/* ---- /jmx -------------------------------------------------------------------------------------------------------- */
-
-static void put_meter(const struct kms *k, enum kms_meter m, struct fl_buf *b)
-{
-    struct kms_rate r;
-
-    kms_meter_rates(k, m, &r);
-    fl_buf_printf(b,
-                  "  }, {\n    \"name\" : \"metrics:name=%s\",\n"
-                  "    \"modelerType\" : \"com.codahale.metrics.JmxReporter$JmxMeter\",\n"
-                  "    \"Count\" : %lld,\n    \"FifteenMinuteRate\" : %.12g,\n    \"FiveMinuteRate\" : %.12g,\n"
-                  "    \"MeanRate\" : %.12g,\n    \"OneMinuteRate\" : %.12g,\n    \"RateUnit\" : \"events/second\"\n",
-                  kms_meter_name(m), (long long)fl_metric_sum(k->metrics, m), r.fifteen, r.five, r.mean, r.one);
-}
-
-/* One of the three rates of Hadoop's bean; the time in milliseconds is the mean of all so far. */
-static void put_operation(struct fl_buf *b, const char *name, uint64_t count, uint64_t ns)
-{
-    fl_buf_printf(b, "    \"%sNumOps\" : %llu,\n    \"%sAvgTime\" : %.12g,\n", name, (unsigned long long)count, name,
-                  count == 0 ? 0 : (double)ns / (double)FL_NS_PER_MS / (double)count);
-}
-
-/* As in Java, what expires isn't counted as removed. */
-static void put_token_bean(const struct kms *k, struct fl_buf *b)
-{
-    struct tokens_stats t;
-    char                host[256] = "";
-
-    tokens_stats(k->tokens, &t);
-    if (gethostname(host, sizeof host - 1) != 0)
-        host[0] = '\0';
-    FL_BUF_LIT(b, "{\n    \"name\" : \"Hadoop:service=KMS,name=DelegationTokenSecretManagerMetrics\",\n"
-                  "    \"modelerType\" : \"DelegationTokenSecretManagerMetrics\",\n"
-                  "    \"tag.Context\" : \"token\",\n    \"tag.Hostname\" : ");
-    fl_json_put_string(b, fl_slice_str(host));
-    FL_BUF_LIT(b, ",\n");
-    put_operation(b, "RemoveToken", t.cancelled, t.cancelled_ns);
-    put_operation(b, "StoreToken", t.created, t.created_ns);
-    put_operation(b, "UpdateToken", t.renewed, t.renewed_ns);
-    fl_buf_printf(b, "    \"TokenFailure\" : %llu\n", (unsigned long long)t.failures);
-}
-
-bool kms_admin_closed(struct kms_call *c)
-{
-    struct fl_buf *b;
-
-    if ((!fl_slice_equal(c->r->path, FL_LIT("/jmx")) && !fl_slice_equal(c->r->path, FL_LIT("/kms/jmx"))) ||
-        (c->r->method != HTTP_GET && c->r->method != HTTP_HEAD))
-        return false;
-    b = kms_body(c);
-    FL_BUF_LIT(b, "{\n  \"beans\" : [ ");
-    put_token_bean(c->kms, b);
-    for (int m = 0; m < KMS_M_HADOOP; m++)
-        put_meter(c->kms, (enum kms_meter)m, b);
-    FL_BUF_LIT(b, "  } ]\n}");
-    kms_meter(c, KMS_M_INVALID); /* Java's filter takes it for an answer without a status */
-    kms_send(c, &(struct kms_answer){
-                    .status = 200, .content_type = "application/json; charset=utf8", .body = fl_buf_slice(b) });
     return true;
 }

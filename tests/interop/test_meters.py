@@ -4,6 +4,8 @@ import json
 import threading
 import time
 
+import pytest
+
 V1, AS = "/kms/v1", "user.name=alice"
 EEK = '{"name": "%s", "iv": "AAAAAAAAAAAAAAAAAAAAAA", "material": "AAAAAAAAAAAAAAAAAAAAAA"}'
 BATCH = '[{"versionName": "%s@0", "iv": "AAAAAAAAAAAAAAAAAAAAAA", "encryptedKeyVersion": {"versionName": "EEK", "material": "AA"}}]'
@@ -111,3 +113,13 @@ def test_the_token_managers_bean_counts_what_is_stored(kms):
         more = after[f"{what}TokenNumOps"] - before[f"{what}TokenNumOps"]
         assert more == 1 or (more > 1 and kms.name == "java")      # whose look before may not show the test before
         assert 0 <= after[f"{what}TokenAvgTime"] < 60000
+
+
+@pytest.mark.parametrize("pattern, names", [
+    ("metrics:name=hadoop.kms.key.calls.meter", {"metrics:name=hadoop.kms.key.calls.meter"}),
+    ("metrics:*", 9), ("metrics:name=hadoop.kms.*_eek.calls.meter", 3), ("nothing:*", 0),
+    ("Hadoop:service=KMS,name=DelegationToken*", {"Hadoop:service=KMS,name=DelegationTokenSecretManagerMetrics"})])
+def test_a_watcher_may_ask_for_some_beans(kms, pattern, names):
+    status, text = ask(kms, "GET", f"/jmx?{AS}&qry={pattern}")
+    found = {b["name"] for b in json.loads(text)["beans"]}
+    assert status == 200 and (found if isinstance(names, set) else len(found)) == names
