@@ -81,6 +81,8 @@ static bool add_group(gid_t gid, struct scratch *s, struct groups_found *found)
 
     while ((code = getgrgid_r(gid, &gr, s->at, s->len, &entry)) == EINTR || (code == ERANGE && enlarge(s)))
         ;
+    if (!says_absent(code)) /* a name that can't be told now may stand on a blacklist */
+        return false;
     snprintf(number, sizeof number, "%u", (unsigned)gid);
     return groups_found_add(found, code == 0 && entry != NULL ? entry->gr_name : number);
 }
