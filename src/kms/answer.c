@@ -66,7 +66,7 @@ static struct fl_slice head_of(struct kms_call *c, const struct kms_answer *a)
     if (a->challenge != NULL)
         fl_buf_printf(b, "WWW-Authenticate: %s\r\n", a->challenge);
     if (c->set_cookie)
-        auth_cookie_put(c->kms->cookies, &c->cookie, c->now_ms, b);
+        auth_cookie_put_over(c->kms->cookies, &c->cookie, c->now_ms, c->r->secure, b);
     fl_buf_put_slice(b, a->more);
     return fl_buf_slice(b);
 }
@@ -181,10 +181,8 @@ static struct fl_slice page_head(struct kms_call *c, const struct kms_page *p, c
     FL_BUF_LIT(b, "X-Content-Type-Options: nosniff\r\nX-XSS-Protection: 1; mode=block\r\n");
     if (p->challenge != NULL)
         fl_buf_printf(b, "WWW-Authenticate: %s\r\n", p->challenge);
-    if (p->clear_cookie)
-        auth_cookie_put_clear(c->kms->cookies, b);
-    else if (c->set_cookie)
-        auth_cookie_put(c->kms->cookies, &c->cookie, c->now_ms, b);
+    if (p->clear_cookie || c->set_cookie)
+        auth_cookie_put_over(c->kms->cookies, p->clear_cookie ? NULL : &c->cookie, c->now_ms, c->r->secure, b);
     if (has_page(c->r->method))
         FL_BUF_LIT(b, "Cache-Control: must-revalidate,no-cache,no-store\r\n");
     if (p->allow != NULL)

@@ -159,6 +159,15 @@ static FL_CHECKED enum fl_status open_cookies(struct kms *k, struct fl_error *er
     return auth_cookies_new(&k->cookies, &c, err);
 }
 
+/* What the ACL file says in vain. */
+static void warn_of_acls(const struct kms *k)
+{
+    const struct fl_strings *warnings = acl_set_warnings(acls_current(k->acls));
+
+    for (size_t i = 0; i < warnings->count; i++)
+        fl_warn("kms", "%s: %s", k->config.kms_acls, warnings->at[i]);
+}
+
 static FL_CHECKED enum fl_status open_access(struct kms *k, struct fl_error *err)
 {
     struct audit_config a = { .file = or_null(k->config.audit_file),
@@ -168,8 +177,10 @@ static FL_CHECKED enum fl_status open_access(struct kms *k, struct fl_error *err
     enum fl_status      s;
 
     k->authenticator = kms_authenticator_at(k->config.authentication);
-    if ((s = acls_new(&k->acls, or_null(k->config.kms_acls), err)) != FL_OK ||
-        (s = auth_proxies_new(&k->proxies, &k->config.proxyusers, err)) != FL_OK ||
+    if ((s = acls_new(&k->acls, or_null(k->config.kms_acls), err)) != FL_OK)
+        return s;
+    warn_of_acls(k);
+    if ((s = auth_proxies_new(&k->proxies, &k->config.proxyusers, err)) != FL_OK ||
         (s = auth_groups_new(&k->groups, k->reactors, err)) != FL_OK || (s = open_cookies(k, err)) != FL_OK)
         return s;
     return audit_new(&k->audit, &a, err);
@@ -293,8 +304,10 @@ static void reload_acls(struct kms *k, bool force)
 
     if (acls_reload(k->acls, force, &changed, &err) != FL_OK)
         fl_err("kms", "%s; the ACLs before it stay in force", err.text);
-    else if (changed)
-        fl_info("kms", "ACLs taken from %s", k->config.kms_acls);
+    if (!changed)
+        return;
+    fl_info("kms", "ACLs taken from %s", k->config.kms_acls);
+    warn_of_acls(k);
 }
 
 static void reload_certificate(struct kms *k, bool force)

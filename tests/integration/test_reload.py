@@ -145,6 +145,26 @@ def test_https_serves_what_http_serves(start, tmp_path):
         assert len(c.ask("GET", as_user("/kms/v1/key/k/_eek?eek_op=generate&num_keys=3000")).json()) == 3000
 
 
+def test_cookies_are_for_the_kind_of_connection_that_they_came_over(start, tmp_path):
+    server, pem, _ = https(start, tmp_path)
+    with Connection(server.ports["https"], tls=trusting(pem)) as c:
+        assert c.ask("GET", NAMES).first("Set-Cookie").endswith('"; Secure; HttpOnly')
+        assert c.ask("GET", "/kms/v1/keys/names").first("Set-Cookie") == "hadoop.auth=; Secure; HttpOnly"
+    with Connection(server.port) as c:
+        assert c.ask("GET", NAMES).first("Set-Cookie").endswith('"; HttpOnly')
+        assert c.ask("GET", "/kms/v1/keys/names").first("Set-Cookie") == "hadoop.auth=; HttpOnly"
+
+
+def test_what_the_acl_file_says_in_vain_is_logged_at_start_and_at_reload(start):
+    def acls(name):
+        return f"<configuration><property><name>{name}</name><value>*</value></property></configuration>"
+    server = start(acls=acls("hadoop.kms.acl.CRAETE"))
+    assert server.log.wait_for(r"WARN kms .*kms-acls\.xml: hadoop\.kms\.acl\.CRAETE: no ACL has this name; ignored")
+    server.acls.write_text(acls("key.acl.k.FOO"))
+    server.signal(signal.SIGHUP)
+    assert server.log.wait_for(r"WARN kms .*kms-acls\.xml: key\.acl\.k\.FOO: unknown operation")
+
+
 def test_https_alone(start, tmp_path):
     server, pem, _ = https(start, tmp_path, http_bind="")
     assert list(server.ports) == ["https"]
