@@ -59,7 +59,8 @@ struct auth_group_list {
 };
 FL_CHECKED enum fl_status auth_groups_new(struct auth_groups **out, struct io_reactors *rs, struct fl_error *err);
 void auth_groups_free(struct auth_groups *g); /* after io_reactors_join: look-ups under way are forgotten */
-/* Reader. What is cached, valid until the thread goes offline; FL_PENDING when a look-up is needed first. */
+/* Reader. What is cached, valid until the thread goes offline; FL_PENDING when a look-up is needed first; FL_SYSTEM for a
+ * second after one that failed: then nobody knows whether the user is in a group that a list names. */
 FL_CHECKED enum fl_status auth_groups_cached(struct auth_groups *g, struct fl_slice user, uint64_t now_ns,
                                              struct auth_group_list *out);
 /* Reactor. Looks the user up by a worker; FL_OK: done comes later on r (coalesced per user), and auth_groups_cached has

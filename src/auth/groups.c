@@ -9,6 +9,7 @@
 
 #define PRESENT_NS (300 * FL_NS_PER_S)
 #define ABSENT_NS (30 * FL_NS_PER_S)
+#define FAILED_NS FL_NS_PER_S /* long enough that a burst asks once */
 
 enum {
     MOST_ENTRIES = 10000,
@@ -26,6 +27,7 @@ struct entry {
     uint64_t               kept_ns; /* how long; the two times below come when it is published */
     uint64_t               refresh_ns, expires_ns;
     atomic_bool            refreshing; /* one look-up ahead is enough */
+    bool                   failed;     /* instead of a list: the look-up told nothing */
     struct auth_group_list list;
 };
 
@@ -184,8 +186,10 @@ static void run(struct io_work *w)
     if (j->user.len > 0 && j->user.len <= LONGEST_NAME && fl_slice_find(j->user, '\0') == SIZE_MAX)
         j->source((const char *)j->user.at, &found);
     j->failed = found.failed;
-    if (found.present && !found.failed)
+    if (found.present && !found.failed) {
         j->made = new_entry(j->user, fl_buf_slice(&found.names), found.count, PRESENT_NS);
+        j->failed = j->made == NULL;
+    }
     fl_buf_done(&found.names);
 }
 
@@ -196,8 +200,11 @@ static void settle(struct job *j, uint64_t now_ns)
 
     if (old != NULL && now_ns < old->expires_ns)
         return;
-    if (j->made == NULL)
+    if (j->made == NULL) {
         j->made = FL_TAKE(j->absent);
+        j->made->failed = j->failed;
+        j->made->kept_ns = j->failed ? FAILED_NS : ABSENT_NS;
+    }
     publish(j->g, j->hash, FL_TAKE(j->made), now_ns);
 }
 
@@ -292,6 +299,8 @@ enum fl_status auth_groups_cached(struct auth_groups *g, struct fl_slice user, u
 
     if (e == NULL || now_ns >= e->expires_ns)
         return FL_PENDING;
+    if (e->failed)
+        return FL_SYSTEM;
     if (now_ns >= e->refresh_ns && !atomic_load_explicit(&e->refreshing, memory_order_relaxed))
         refresh_ahead(g, hash, e);
     *out = e->list;

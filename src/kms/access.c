@@ -91,8 +91,10 @@ bool kms_need_groups(struct kms_call *c, struct fl_slice user_short)
         park_for_groups(c, user_short);
         return false;
     }
-    if (s != FL_OK) /* looked up a moment ago and still not there: no groups */
-        c->groups = (struct auth_group_list){ NULL, 0 };
+    if (s != FL_OK) { /* to go on without groups would pass over a blacklist */
+        kms_refuse(c, KMS_F_BUSY, "The groups of user %.*s can't be looked up now", FL_SLICE_ARGS(user_short));
+        return false;
+    }
     c->groups_known = true;
     return true;
 }
