@@ -90,7 +90,7 @@ def _says(side, beginning):
 
 # What the requests that are no HTTP would do, were they served.
 SERVED = (r"OK\[op=GET_KEYS, user=alice\] |OK\[op=INVALIDATE_CACHE, key=nosuch, user=alice\] |"
-          r"ERROR\[user=alice\] Method:'POST' Exception:'Can't find Metadata for key missing'")
+          r"ERROR\[user=alice\] Method:'POST' Exception:'Can't find Metadata for key nosuch'")
 
 RULES = (
     Rule("bare line feed", "a line of the head or of a chunk ends in LF without CR", "served", "400, connection closed",

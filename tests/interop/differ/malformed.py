@@ -10,9 +10,10 @@ FOREIGN_COOKIE = "u=alice&p=alice&t=simple-dt&e=1700036000000&s=FtjQoJNZxcGivR6p
 HOST = "Host: " + ref("host") + "\r\n"
 GOOD = "/kms/v1/keys/names?user.name=alice"
 MAKE = "POST /kms/v1/key/nosuch/_invalidatecache?user.name=alice HTTP/1.1\r\n" + HOST
-ROLL = "POST /kms/v1/key/missing?user.name=alice HTTP/1.1\r\n" + HOST + "Content-Type: application/json\r\n"
+# The key is one that no create draws: some of these are served by one server alone.
+ROLL = "POST /kms/v1/key/nosuch?user.name=alice HTTP/1.1\r\n" + HOST + "Content-Type: application/json\r\n"
 
-REFUSED = "POST /kms/v1/key/missing HTTP/1.1\r\n" + HOST + "Content-Type: application/json\r\n"
+REFUSED = "POST /kms/v1/key/nosuch HTTP/1.1\r\n" + HOST + "Content-Type: application/json\r\n"
 
 
 @dataclasses.dataclass
