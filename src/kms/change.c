@@ -139,12 +139,13 @@ struct kms_change *kms_change_new(struct kms_call *c, enum key_change_kind kind,
 {
     struct fl_slice    name = c->route.name;
     struct kms_change *j = calloc(1, sizeof *j + c->user.len + name.len + text.len);
-    uint8_t           *at = (uint8_t *)(j + 1);
+    uint8_t           *at;
 
     if (j == NULL) {
         kms_refuse_no_memory(c);
         return NULL;
     }
+    at = (uint8_t *)(j + 1);
     j->change.kind = kind;
     j->change.home = http_reactor_of(c->x);
     j->change.done = change_done;

@@ -405,8 +405,8 @@ static FL_CHECKED bool check_elements(struct kms_call *c, struct element *list, 
 /* What is under the current version already isn't looked at, not even the length of its IV. */
 static void put_unchanged(struct fl_buf *b, const struct eek *e)
 {
-    kms_put_eek(b, &(struct kms_eek){
-                       .key_name = e->own_name, .version = e->version, .iv = e->iv, .material = e->material });
+    kms_put_eek(
+        b, &(struct kms_eek){ .key_name = e->own_name, .version = e->version, .iv = e->iv, .material = e->material });
 }
 
 static FL_CHECKED bool put_elements(struct kms_call *c, const struct element *list, size_t count, struct fl_buf *b)

@@ -23,7 +23,7 @@ enum kms_parameter {
 
 struct kms_query {
     struct fl_slice value[KMS_PARAMETERS]; /* .at NULL: absent; the first of several */
-    bool            seen[KMS_PARAMETERS];  /* "name" without '=' is seen: the resources' is empty, the filter's absent */
+    bool            seen[KMS_PARAMETERS]; /* "name" without '=' is seen: the resources' is empty, the filter's absent */
 };
 
 /* FL_NO_MEMORY only: escapes that are none stay as they are. */

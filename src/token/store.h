@@ -99,6 +99,6 @@ FL_CHECKED enum fl_status tokens_learn_key(struct tokens *t, struct fl_slice rec
 void                      tokens_forget_token(struct tokens *t, int32_t number);
 /* While much is learnt at the start, every thousand tokens or so: keeps look-ups short. Blocks briefly. */
 void tokens_learnt_many(struct tokens *t);
-void                      tokens_forget_key(struct tokens *t, int32_t key_id);
+void tokens_forget_key(struct tokens *t, int32_t key_id);
 
 #endif

@@ -81,7 +81,8 @@ static void other_lengths_are_refused_in_its_words(void **state)
 
 static void a_name_that_java_lacks_has_no_generator(void **state)
 {
-    static const char *const names[] = { "", "/AES", " AES", "AES ", "Nope", "Rijndael", "AES_128", "HmacSHA", "DES-EDE3" };
+    static const char *const names[] = { "",         "/AES",    " AES",    "AES ",    "Nope",
+                                         "Rijndael", "AES_128", "HmacSHA", "DES-EDE3" };
 
     (void)state;
     for (size_t i = 0; i < FL_COUNT(names); i++)
