@@ -46,6 +46,7 @@ static void block_signals(sigset_t *set)
     sigaddset(set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of the write, not our end */
 }
 
 /* Left alone, glibc takes each big block that is freed for a sign that more will come, and raises the size up to which

@@ -11,6 +11,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static bool given(const char *text)
@@ -23,21 +24,55 @@ static const char *or_null(const char *text)
     return given(text) ? text : NULL;
 }
 
+/* ---- descriptors ------------------------------------------------------------------------------------------------- */
+
+/* Beside connections: the store, logs, files that are read again, listeners, and what each reactor waits with. */
+enum { FILES = 64, FILES_A_REACTOR = 8, LEAST_CONNECTIONS = 16 };
+
+/* Connections must not use up the descriptors that reading ACLs again or reopening a log will need. So the limit is
+ * raised as far as the system lets us, and where that is not enough, fewer connections are taken. */
+static FL_CHECKED enum fl_status fit_connections(const struct kms_config *f, unsigned *out, struct fl_error *err)
+{
+    long          reactors = f->reactors > 0 ? (long)f->reactors : sysconf(_SC_NPROCESSORS_ONLN);
+    rlim_t        other = FILES + (rlim_t)FL_MAX(reactors, 1) * FILES_A_REACTOR;
+    rlim_t        wanted = other + (rlim_t)f->max_connections;
+    struct rlimit limit;
+
+    *out = (unsigned)f->max_connections;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return FL_OK;
+    limit.rlim_cur = FL_MIN(wanted, limit.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 && getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return FL_OK;
+    if (limit.rlim_cur >= wanted)
+        return FL_OK;
+    if (limit.rlim_cur < other + LEAST_CONNECTIONS)
+        return fl_fail(err, FL_SYSTEM, 0,
+                       "%llu open files are allowed, where at least %llu are needed: raise `ulimit -n` or LimitNOFILE=",
+                       (unsigned long long)limit.rlim_cur, (unsigned long long)other + LEAST_CONNECTIONS);
+    *out = (unsigned)(limit.rlim_cur - other);
+    fl_warn("kms",
+            "at most %u connections are taken, not --max_connections=%u: only %llu open files are allowed; raise "
+            "`ulimit -Hn` or LimitNOFILE= to %llu",
+            *out, (unsigned)f->max_connections, (unsigned long long)limit.rlim_cur, (unsigned long long)wanted);
+    return FL_OK;
+}
+
 /* ---- listening --------------------------------------------------------------------------------------------------- */
 
 static FL_CHECKED enum fl_status open_reactors(struct kms *k, struct fl_error *err)
 {
-    struct io_config   io = { .reactors = (unsigned)k->config.reactors,
-                              .workers = (unsigned)k->config.workers,
-                              .max_connections = (unsigned)k->config.max_connections };
+    struct io_config   io = { .reactors = (unsigned)k->config.reactors, .workers = (unsigned)k->config.workers };
     struct http_limits limits = { .head_bytes = k->config.head_bytes,
                                   .body_bytes = k->config.body_bytes,
                                   .head_ns = k->config.head_ns,
                                   .body_ns = k->config.body_ns,
                                   .idle_ns = k->config.idle_ns };
-    enum fl_status     s = io_reactors_new(&k->reactors, &io, err);
+    enum fl_status     s = fit_connections(&k->config, &io.max_connections, err);
 
-    return s == FL_OK ? http_service_new(&k->http, &limits, kms_handle, k, err) : s;
+    if (s != FL_OK || (s = io_reactors_new(&k->reactors, &io, err)) != FL_OK)
+        return s;
+    return http_service_new(&k->http, &limits, kms_handle, k, err);
 }
 
 static FL_CHECKED enum fl_status open_tls(struct kms *k, struct fl_error *err)
