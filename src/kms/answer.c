@@ -46,7 +46,7 @@ static struct fl_slice json_block(struct kms_call *c)
         struct fl_buf *b = cleared(&h->head);
 
         put_block(b, date, "application/json");
-        if (b->failed || fl_buf_len(b) > sizeof h->block || date.len > sizeof h->block_date)
+        if (b->failed || b->data == NULL || fl_buf_len(b) > sizeof h->block || date.len > sizeof h->block_date)
             return fl_buf_slice(b);
         h->block_len = fl_buf_len(b);
         memcpy(h->block, fl_buf_slice(b).at, h->block_len);

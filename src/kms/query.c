@@ -52,9 +52,11 @@ static FL_CHECKED bool decode(struct fl_slice text, struct fl_arena *a, struct f
         return false;
     for (size_t i = 0; i < text.len; i++) {
         uint8_t c = text.at[i];
+        int     high = c == '%' && text.len - i > 2 ? hex(text.at[i + 1]) : -1;
+        int     low = high >= 0 ? hex(text.at[i + 2]) : -1;
 
-        if (c == '%' && text.len - i > 2 && hex(text.at[i + 1]) >= 0 && hex(text.at[i + 2]) >= 0) {
-            c = (uint8_t)(hex(text.at[i + 1]) << 4 | hex(text.at[i + 2]));
+        if (low >= 0) {
+            c = (uint8_t)(high * 16 + low);
             i += 2;
         } else if (c == '+') {
             c = ' ';
