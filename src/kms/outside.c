@@ -31,7 +31,9 @@ bool kms_outside_open(struct kms_call *c)
         p.status = 501;
         p.message = FL_LIT("Not Implemented");
         break;
-    default: p.status = 405; p.message = FL_LIT("Method Not Allowed");
+    default:
+        p.status = c->r->http10 && c->r->method != HTTP_TRACE ? 400 : 405;
+        p.message = fl_slice_str(http_standard_reason(p.status));
     }
     kms_send_page(c, &p);
     return true;
@@ -82,6 +84,7 @@ static void refuse_method(struct kms_call *c)
         FL_BUF_LIT(b, " is not defined in RFC 2068 and is not supported by the Servlet API ");
         break;
     default:
+        status = c->r->http10 ? 400 : 405; /* HTTP/1.0 has no 405 */
         fl_buf_put_str(b, c->r->method == HTTP_DELETE ? "Http method " : "HTTP method ");
         fl_buf_put_slice(b, c->r->method_text);
         FL_BUF_LIT(b, " is not supported by this URL");

@@ -201,3 +201,10 @@ def test_a_version_where_a_key_belongs(kms, path, prefix):
     ask(kms, "POST", KEYS, {"name": "cast"})
     refused(ask(kms, "GET", as_user(f"/kms/v1/key/cast@0/{path}")), 500, IO,
             f"{prefix}Can't cast key for cast@0 in keystore memory:/// to a KeyMetadata. Key may have been added using  keytool or some other non-Hadoop method.")
+
+
+@pytest.mark.parametrize("version, status", [("HTTP/1.0", 400), ("HTTP/1.1", 405)])
+def test_a_method_that_is_not_allowed_in_http_1_0(kms, version, status):
+    answer = ask(kms, "PUT", as_user("/index.html"), version=version)
+    assert (answer.status, answer.reason) == (status, "HTTP method PUT is not supported by this URL")
+    assert ask(kms, "PUT", "/static/x", version=version).status == status
