@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+enum { LARGE_ANSWER = 64 * 1024 };
+
 const struct http_request *http_request_of(const struct http_exchange *x)
 {
     return &x->request;
@@ -34,6 +36,40 @@ static enum http_connection connection_words(const struct http_exchange *x, bool
     return r->http10 ? HTTP_CONNECTION_KEEP : HTTP_CONNECTION_UNSAID;
 }
 
+/* A client may ask for much and read nothing, and so may hundreds. What they hold together has a limit; a large answer
+ * beyond it is withheld. */
+static bool affordable(const struct http_conn *h, const struct http_answer_parts *parts)
+{
+    const struct http_service *s = h->place->service;
+
+    return parts->head_only || parts->body.len <= LARGE_ANSWER ||
+           atomic_load_explicit(&s->answers, memory_order_relaxed) + parts->body.len <= s->limits.answers_bytes;
+}
+
+static void withhold(struct http_answer_parts *parts)
+{
+    *parts =
+        (struct http_answer_parts){ .status = 503, .reason = FL_LIT("Answers that nobody reads hold too much memory") };
+}
+
+/* Only what lies above the high-water mark is counted: of that io tells when it has drained. */
+static void owe(struct http_conn *h)
+{
+    size_t waits = fl_buf_len(io_conn_out(h->io));
+
+    if (io_conn_may_answer(h->io) || waits <= h->owed)
+        return;
+    atomic_fetch_add_explicit(&h->place->service->answers, waits - h->owed, memory_order_relaxed);
+    h->owed = waits;
+}
+
+void http_answers_drained(struct http_conn *h)
+{
+    if (h->owed > 0)
+        atomic_fetch_sub_explicit(&h->place->service->answers, h->owed, memory_order_relaxed);
+    h->owed = 0;
+}
+
 static void answer(struct http_exchange *x, struct http_answer_parts *parts, bool close)
 {
     struct http_conn *h = x->conn;
@@ -41,6 +77,8 @@ static void answer(struct http_exchange *x, struct http_answer_parts *parts, boo
     assert(!x->answered && !h->in_body);
     close = close || !x->request.keep_alive || io_reactor_draining(h->place->reactor);
     parts->head_only = x->request.method == HTTP_HEAD;
+    if (!affordable(h, parts))
+        withhold(parts);
     parts->connection = connection_words(x, close);
     x->answered = true;
     h->closing = h->closing || close;
@@ -50,6 +88,7 @@ static void answer(struct http_exchange *x, struct http_answer_parts *parts, boo
     } else if (close) {
         io_conn_close_after_flush(h->io);
     }
+    owe(h);
     if (!x->parked) /* on_bytes, above us on the stack, goes on from here */
         return;
     http_exchange_give(x);

@@ -39,15 +39,16 @@ struct http_request {
 
 struct http_exchange; /* one request on one connection, until answered */
 
-struct http_limits {            /* 0: the default in brackets */
-    size_t   head_bytes;        /* request line and headers [64 KiB]: 414 or 431 above */
-    size_t   header_count;      /* [100] */
-    size_t   body_bytes;        /* [32 MiB]: 413 above */
-    size_t   bodies_bytes;      /* all bodies that are here, of 16 KiB and more [8 times body_bytes, at least 64 MiB]:
+struct http_limits {        /* 0: the default in brackets */
+    size_t   head_bytes;    /* request line and headers [64 KiB]: 414 or 431 above */
+    size_t   header_count;  /* [100] */
+    size_t   body_bytes;    /* [32 MiB]: 413 above */
+    size_t   bodies_bytes;  /* all bodies that are here, of 16 KiB and more [8 times body_bytes, at least 64 MiB]:
                                    503 above */
-    uint64_t head_ns;           /* from a head's first byte to its last [10 s] */
-    uint64_t body_ns;           /* time for a body [20 s], anew with each 16 KiB of it */
-    uint64_t idle_ns;           /* between requests [60 s] */
+    size_t   answers_bytes; /* all answers that their clients have yet to read [256 MiB]: a large one is 503 above */
+    uint64_t head_ns;       /* from a head's first byte to its last [10 s] */
+    uint64_t body_ns;       /* time for a body [20 s], anew with each 16 KiB of it */
+    uint64_t idle_ns;       /* between requests [60 s] */
     unsigned requests_per_turn; /* pipelined requests answered in one turn [16] */
 };
 

@@ -43,7 +43,8 @@ struct http_service {
     struct http_limits           limits; /* none is 0 */
     http_handler                 handler;
     void                        *owner;
-    _Atomic size_t               bodies; /* bytes of memory that bodies hold, small ones aside */
+    _Atomic size_t               bodies;  /* bytes of memory that bodies hold, small ones aside */
+    _Atomic size_t               answers; /* bytes of answers that wait above the high-water mark */
     _Atomic(struct http_place *) places;
 };
 
@@ -53,6 +54,7 @@ struct http_conn {
     struct http_exchange *x;  /* the request under way; NULL between requests */
     struct fl_buf        *in; /* within on_bytes */
     struct http_scan      scan;
+    size_t                owed; /* of service.answers, until the output has drained */
     uint32_t              serial;
     bool                  in_head; /* part of a head is here, its deadline set */
     bool                  in_body; /* x waits for its body */
@@ -71,6 +73,7 @@ void                  http_exchange_give(struct http_exchange *x); /* back to th
 bool                  http_body_charge(struct http_exchange *x);   /* false: all bodies together hold too much */
 
 /* exchange.c: answers for http's own refusals; the connection takes nothing more, its request is gone */
+void http_answers_drained(struct http_conn *h); /* or gone with the connection */
 void http_send_refusal(struct http_conn *h, const struct http_refusal *why);
 
 #endif

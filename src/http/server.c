@@ -305,6 +305,10 @@ static void on_bytes(struct io_conn *c, struct fl_buf *in)
 
 static void on_drained(struct io_conn *c)
 {
+    struct http_conn *h = io_conn_owner(c);
+
+    if (h != NULL)
+        http_answers_drained(h);
     io_conn_again(c);
 }
 
@@ -357,6 +361,7 @@ static void on_close(struct io_conn *c, enum io_close why, const struct fl_error
         return;
     if (h->x != NULL)
         http_exchange_give(h->x);
+    http_answers_drained(h);
     free(h);
 }
 

@@ -26,6 +26,7 @@ static struct http_limits complete(const struct http_limits *l)
         .head_bytes = or_default(l->head_bytes, 64 * 1024),
         .header_count = or_default(l->header_count, 100),
         .body_bytes = body_bytes,
+        .answers_bytes = or_default(l->answers_bytes, (uint64_t)256 << 20),
         .bodies_bytes = or_default(l->bodies_bytes, FL_MAX(8 * body_bytes, (uint64_t)64 << 20)),
         .head_ns = or_default(l->head_ns, 10 * FL_NS_PER_S),
         .body_ns = or_default(l->body_ns, 20 * FL_NS_PER_S),

@@ -235,6 +235,25 @@ def test_bodies_of_strangers_do_not_fill_the_memory(start):
     create(server, "big", description="d" * 100000)
 
 
+def test_answers_that_nobody_reads_do_not_fill_the_memory(start):
+    server = start()
+    create(server, "much")
+    request = "GET " + as_user("/kms/v1/key/much/_eek?eek_op=generate&num_keys=100000") + " HTTP/1.1\r\nHost: h\r\n\r\n"
+    connections = [Connection(server.port) for _ in range(24)]         # 18 MB each, where all together have 256 MiB
+    for c in connections:
+        c.send(request)
+    wait_until(lambda: len(answered(connections)) == len(connections), "an answer didn't come")
+    assert SANITIZED or resident_kib(server) < 448 << 10
+    statuses = [c._line() for c in connections]
+    assert set(statuses) == {"HTTP/1.1 200 OK", "HTTP/1.1 503 Answers that nobody reads hold too much memory"}
+    for c in connections:
+        c.close()
+    wait_until(lambda: descriptors(server) < 40, "connections of peers that left are still open")
+    with Connection(server.port) as c:
+        c.send(request)
+        assert len(c.receive().json()) == 100000
+
+
 # ---- those who leave
 
 def test_clients_that_vanish_while_parked_leave_whole_keys(kms):

@@ -675,6 +675,44 @@ static void a_small_body_passes_when_big_ones_do_not(void **state)
     bench_end(&b);
 }
 
+static void ask_for_much(struct bench *b, struct io_conn *c)
+{
+    static char much[300001];
+
+    memset(much, 'y', sizeof much - 1);
+    fake_open(c, http_protocol(), &b->listener);
+    fake_feed_text(c, "GET / HTTP/1.1\r\n" H "\r\n");
+    http_answer(http_unpark(b->ticket), 200, FL_LIT(""), FL_LIT(""), fl_slice_str(much));
+}
+
+#define WITHHELD "HTTP/1.1 503 Answers that nobody reads hold too much memory\r\n"
+
+static void answers_that_nobody_reads_have_a_limit(void **state)
+{
+    static const struct http_limits limits = { .answers_bytes = 700000 };
+    struct io_conn                  readers[4];
+    struct bench                    b;
+
+    (void)state;
+    bench_open(&b, &limits);
+    fake_close(&b.conn);
+    b.park = true;
+    for (int i = 0; i < 3; i++)
+        ask_for_much(&b, &readers[i]);
+    assert_true(fl_buf_len(&readers[1].out) > 300000);
+    assert_memory_equal(fl_buf_slice(&readers[2].out).at, WITHHELD, sizeof WITHHELD - 1);
+    fake_close(&readers[0]); /* one leaves, one reads: there is room again */
+    fl_buf_clear(&readers[1].out);
+    http_protocol()->on_drained(&readers[1]);
+    ask_for_much(&b, &readers[0]);
+    ask_for_much(&b, &readers[3]);
+    assert_true(fl_buf_len(&readers[0].out) > 300000);
+    assert_true(fl_buf_len(&readers[3].out) > 300000);
+    for (int i = 0; i < 4; i++)
+        fake_close(&readers[i]);
+    http_service_free(b.service);
+}
+
 static void an_idle_connection_closes_without_a_word(void **state)
 {
     struct bench b;
@@ -855,6 +893,7 @@ int main(void)
         cmocka_unit_test(a_body_that_came_fast_may_not_stand_still_either),
         cmocka_unit_test(all_bodies_together_have_a_limit),
         cmocka_unit_test(a_small_body_passes_when_big_ones_do_not),
+        cmocka_unit_test(answers_that_nobody_reads_have_a_limit),
         cmocka_unit_test(an_idle_connection_closes_without_a_word),
         cmocka_unit_test(a_parked_request_has_no_deadline),
         cmocka_unit_test(a_request_cut_short_by_its_sender_is_refused),
