@@ -1,7 +1,6 @@
 #include "store/inside.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -154,23 +153,11 @@ static enum fl_status open_fitting(struct env *e, uint64_t map_bytes, struct fl_
     return env_fail(err, e, rc, "opening the store");
 }
 
-/* The start reads everything. Asked for in one piece it comes in large reads, where faults on the map would wait for
- * the disk page by page. A hint: what it can't do, the faults do. */
-static void read_ahead(const struct env *e)
-{
-    FL_IGNORE(posix_fadvise(descriptor(e->lmdb), 0, (off_t)length_by_pages(e->lmdb), POSIX_FADV_WILLNEED));
-}
-
 enum fl_status env_open(struct env *e, const char *dir, uint64_t map_bytes, struct fl_error *err)
 {
-    enum fl_status status;
-
     if ((e->dir = strdup(dir)) == NULL)
         return fl_fail(err, FL_NO_MEMORY, 0, "no memory for a path");
-    status = open_fitting(e, map_bytes == 0 ? MAP_DEFAULT : map_bytes, err);
-    if (status == FL_OK)
-        read_ahead(e);
-    return status;
+    return open_fitting(e, map_bytes == 0 ? MAP_DEFAULT : map_bytes, err);
 }
 
 /* Growing in place would leave LMDB with pointers into nothing when the larger map is refused. Opening anew costs
