@@ -10,6 +10,8 @@ from server import Server
 SELF_SIGNED = {"cert_chain_of_trust", "cert_revocation"}
 # A check that testssl.sh 3.0 can't do with OpenSSL 3: it takes its own failure for a warning.
 UNDONE = {"sessionresumption_ticket"}
+# Of the openssl program that it runs, without GOST where Debian's recommended packages are left out; not of the door.
+OF_THE_TOOL = {"engine_problem"}
 SHORT = ["--protocols", "--std", "--fs"]
 LONG_SECONDS = 600
 
@@ -39,7 +41,7 @@ def test_the_https_door_has_no_finding_above_low(tmp_path):
     finally:
         server.stop()
     bad = [f"{f['severity']} {name}: {f['finding']}" for name, f in found.items()
-           if f["severity"] not in ("OK", "INFO", "LOW") and name not in SELF_SIGNED | UNDONE]
+           if f["severity"] not in ("OK", "INFO", "LOW") and name not in SELF_SIGNED | UNDONE | OF_THE_TOOL]
     assert not bad, bad
     said = {name: found[name]["finding"].split()[0] for name in ("SSLv2", "SSLv3", "TLS1", "TLS1_1", "TLS1_2", "TLS1_3")}
     assert said == {"SSLv2": "not", "SSLv3": "not", "TLS1": "not", "TLS1_1": "not", "TLS1_2": "offered", "TLS1_3": "offered"}
